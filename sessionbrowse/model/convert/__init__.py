@@ -1,1 +1,1 @@
-"""Carry the entries of a session from one agent's format to another's, and list what gets lost (pi, omp, atomic)."""
+"""Convert the entries of a session to another agent's format (pi, omp, atomic), and list what gets lost."""

@@ -1,4 +1,4 @@
-"""Entries of atomic as entries of pi, and back (atomic 0.9.15).
+"""Convert entries of atomic to entries of pi, and back (atomic 0.9.15).
 
 atomic counts only its own compactions: it ignores pi's, so the old history would be in the context again. A compaction
 of pi therefore becomes one of atomic's, with the original in its `details`.
@@ -20,7 +20,7 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, VERBATIM_STRATE
 
 
 def to_pi(entry: Entry) -> Entry:
-    """Return an entry of atomic as pi's entry; the same object if nothing has to be changed."""
+    """Convert an entry of atomic to pi's format; return the same object if nothing has to be changed."""
     entry = without_added(entry)
     kept = kept_original(entry, "pi") or _original(entry)
     if kept is not None:
@@ -30,7 +30,7 @@ def to_pi(entry: Entry) -> Entry:
 
 
 def from_pi(entry: Entry) -> Entry:
-    """Return an entry of pi as atomic's entry; the same object if nothing has to be changed."""
+    """Convert an entry of pi to atomic's format; return the same object if nothing has to be changed."""
     kept = kept_original(entry, "atomic") or unwrapped(entry, "atomic")
     if kept is not None:
         return kept

@@ -1,7 +1,7 @@
-"""Helpers for entries that are carried to another agent's format: what one format cannot hold is wrapped, to come back.
+"""Helpers for converting entries. Data that the target format cannot hold is wrapped, so that it can be restored.
 
-pi's entries are the middle: an entry of omp or atomic becomes one of pi, and an entry of pi one of omp or atomic.
-An entry whose type pi does not know becomes a `custom` entry of the type `AGENT.TYPE`, which pi keeps but never sends.
+pi's format is the intermediate format: an entry of omp is first converted to pi's format, then to atomic's. An entry
+whose type pi does not know becomes a `custom` entry of the type `AGENT.TYPE`, which pi keeps but never sends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BASE = ("id", "parentId", "timestamp")
 
 
 def based(entry: Entry, own: Entry) -> Entry:
-    """Return an entry with the id, parent and time of `entry`, and all other fields of `own`, its type first."""
+    """Return an entry with the id, parent and time of `entry`, and the type and other fields of `own`."""
     return {"type": own.get("type")} | {key: entry[key] for key in _BASE if key in entry} | own
 
 
@@ -31,14 +31,14 @@ def own_fields(entry: Entry) -> Entry:
 
 
 def wrapped(entry: Entry, agent: str) -> Entry:
-    """Return a `custom` entry that holds an entry of a type that pi does not know."""
+    """Wrap an entry of a type that pi does not know into a `custom` entry."""
     own = own_fields(entry)
     kind = own.pop("type")
     return based(entry, {"type": "custom", "customType": f"{agent}.{kind}", "data": {**own, "_type": kind}})
 
 
 def unwrapped(entry: Entry, agent: str) -> Entry | None:
-    """Return the entry that a `custom` entry made by `wrapped` holds; None for any other entry."""
+    """Return the entry that `wrapped` put into a `custom` entry; None for any other entry."""
     data = entry.get("data")
     if entry.get("type") != "custom" or not isinstance(data, dict) or not isinstance(data.get("_type"), str):
         return None
@@ -49,20 +49,20 @@ def unwrapped(entry: Entry, agent: str) -> Entry | None:
 
 
 def marked(entry: Entry, name: str, value: Json) -> Entry:
-    """Return an entry with a note for the way back: `added` paths, the original by its agent, or a `title`'s source."""
+    """Return an entry with data for converting back: `added` paths, the original by agent, or a `title`'s source."""
     return {**entry, CONVERSION_KEY: {**notes_of(entry), name: value}}
 
 
 def notes_of(entry: Entry) -> Entry:
-    """Return the notes for the way back that an entry carries."""
+    """Return the data for converting back that `marked` stored in an entry."""
     notes = entry.get(CONVERSION_KEY)
     return notes if isinstance(notes, dict) else {}
 
 
 def with_way_back(entry: Entry, made: Entry, back: Carry, agent: str, *, same_as: Entry | None = None) -> Entry:
-    """Return a carried entry; if `back` does not give the original again, the original is kept under the agent's name.
+    """Return the converted entry `made`; if `back` cannot restore `entry` from it, store `entry` in it.
 
-    `same_as` is a second form of the original that `back` may give instead.
+    `same_as` is a second form of the original that also counts as restored.
     """
     came_back = back(made)
     if came_back == entry or (same_as is not None and came_back == same_as):
@@ -71,7 +71,7 @@ def with_way_back(entry: Entry, made: Entry, back: Carry, agent: str, *, same_as
 
 
 def added_paths(old: Json, new: Json, above: tuple[str, ...] = ()) -> list[list[str]] | None:
-    """Return the paths of the members that `new` has beside those of `old`; None if anything else differs."""
+    """Return the paths of the keys that `new` has in addition to those of `old`; None if anything else differs."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return [] if old == new else None
     if old.keys() - new.keys():
@@ -86,7 +86,7 @@ def added_paths(old: Json, new: Json, above: tuple[str, ...] = ()) -> list[list[
 
 
 def without_added(entry: Entry) -> Entry:
-    """Return an entry without the members that were added to make it whole, by the note about them."""
+    """Return an entry without the fields that the conversion added, as recorded in its `added` paths."""
     paths = notes_of(entry).get("added")
     if not isinstance(paths, list):
         return entry
@@ -104,6 +104,6 @@ def _without(value: Json, path: Json) -> Json:
 
 
 def kept_original(entry: Entry, agent: str) -> Entry | None:
-    """Return the original that `with_way_back` kept in a carried entry; None if it kept none."""
+    """Return the original that `with_way_back` stored in a converted entry; None if it stored none."""
     kept = notes_of(entry).get(agent)
     return based(entry, kept) if isinstance(kept, dict) and isinstance(kept.get("type"), str) else None

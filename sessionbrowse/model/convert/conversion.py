@@ -1,7 +1,7 @@
-"""Convert a session to another agent's format: its whole tree with labels and name, and the list of what gets lost.
+"""Convert a session to another agent's format: its whole tree with labels and name, and a list of losses.
 
-Every line is carried verbatim where both formats agree. The conversion depends on the source alone: converting again
-gives the same entries with the same ids, so that a session that has grown can be carried over again.
+A line that is the same in both formats is copied byte for byte. The result depends only on the source: converting again
+gives the same entries with the same ids, so that new entries can be added to an earlier conversion.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOOLS: Mapping[str, str] = {
 
 
 class Converted(Struct, frozen=True, kw_only=True):
-    """The entries of a converted session, one line each with its newline; the title of omp's slot; the losses."""
+    """The entries of a converted session (one line each, with newline), the title for omp's slot, the losses."""
 
     lines: tuple[bytes, ...]
     title: str
@@ -57,9 +57,9 @@ def converted(
 ) -> Converted:
     """Return the entries of a session in the format of another agent.
 
-    `raws` are the lines of its entries in format version 3, in file order; with `until`, only the entries before that
-    index are carried. `read_image` reads omp's stored images.
-    `drop_signatures` drops the reasoning of all answers that have other content, and their signatures.
+    `raws` are the lines of its entries in format version 3, in file order; with `until`, only entries before that index
+    are converted. `read_image` reads images from omp's blob store. `drop_signatures` drops the reasoning of all answers
+    that have other content, and their signatures.
     """
     count = LossCount()
     gone_images: set[str] = set()
@@ -105,7 +105,7 @@ def converted(
 
 
 def session_of(lines: Iterable[bytes], target: str, title: str = "", source: Source | None = None) -> Session:
-    """Return the session that an agent reads in converted lines."""
+    """Parse converted lines into a session as the target agent would."""
     slot = slot_line(title, source, "") if target == "omp" else b""
     content = b"".join([slot, json_line({"type": "session", "version": 3, "id": "made", "cwd": "/"}), *lines])
     return build_session(
@@ -114,7 +114,7 @@ def session_of(lines: Iterable[bytes], target: str, title: str = "", source: Sou
 
 
 def count_losses(session: Session, entries: Iterable[Entry], target: TargetAgent, into: LossCount) -> None:
-    """Count the losses that single entries and the header tell."""
+    """Count the losses that follow from single entries and the header, without comparing contexts."""
     calls: dict[str, None] = {}
     for one in entries:
         message = one.get("message")
@@ -152,7 +152,7 @@ _INERT = {
     ),
     "atomic": frozenset({"session_summary"}),
 }
-"""For each source, the types of entries that are kept for the way back, but have no effect in another agent."""
+"""For each source agent, the entry types that are kept for converting back, but have no effect in another agent."""
 
 
 def _to_pi(session: Session, value: Entry, image: ReadImage) -> Entry:
@@ -167,9 +167,9 @@ def _to_pi(session: Session, value: Entry, image: ReadImage) -> Entry:
 def _line(
     one: Entry, raw_of: Mapping[int, bytes], notes: Entry, source: str, target: TargetAgent, count: LossCount
 ) -> bytes:
-    """Return the line of an entry of pi in the target's format, made whole where the target needs it.
+    """Convert an entry of pi to a line in the target's format; add fields that the target needs.
 
-    An entry that comes back to its agent, by the notes that it carries, is written as it was there.
+    If `notes` show that the entry came from the target agent, it is written as it was there.
     """
     made = one
     if target != "pi":
@@ -195,7 +195,7 @@ def _line(
 
 
 def _whole(raw: bytes, value: Entry, target: str) -> bytes:
-    """Return an entry's line with the fields that the target needs; the same object if none is missing."""
+    """Add the fields that the target needs to an entry's line; return the same object if none is missing."""
     mended = mended_fields(raw, value, target)
     if mended == raw:
         mended = raw
@@ -209,7 +209,7 @@ def _whole(raw: bytes, value: Entry, target: str) -> bytes:
         message = value["message"]
     usage = _object(message.get("usage"))
     cost = _object(usage.get("cost"))
-    # omp adds up all of these numbers, and one that is missing makes every sum NaN.
+    # omp adds up all of these numbers; a single missing one would make every sum NaN.
     full = {**usage, **_zeros(usage, _NUMBERS), "cost": {**cost, **_zeros(cost, _COSTS)}}
     content = message.get("content")
     calls = [_with_arguments(block) for block in content] if isinstance(content, list) else []
@@ -236,7 +236,7 @@ def _zeros(numbers: Entry, keys: Iterable[str]) -> Entry:
 
 
 def _title(session: Session, middle: Iterable[Entry]) -> tuple[str, Source | None]:
-    """Return the session's name, and who chose it as far as it is known."""
+    """Return the session's name, and who chose it ("user" or "auto"), None if the session has no name."""
     if not session.name:
         return "", None
     if session.title_slot is not None:
@@ -250,7 +250,7 @@ def _title(session: Session, middle: Iterable[Entry]) -> tuple[str, Source | Non
 
 
 def _first_prompt(entries: Iterable[Entry]) -> str:
-    """Return the first prompt in one line; without a name, omp's list has none to show for a converted session."""
+    """Return the first prompt in one line, as a title for omp's list, which would show none for an unnamed session."""
     for one in entries:
         message = one.get("message")
         if isinstance(message, dict) and message.get("role") == "user":
@@ -263,7 +263,7 @@ def _first_prompt(entries: Iterable[Entry]) -> str:
 
 
 def _named(session: Session, entries: list[Entry]) -> list[Entry]:
-    """Return entries of pi with the session's name: a line that gives it is added if they give another one."""
+    """Return entries of pi that give the session its name; add an entry with the name if they give another one."""
     last = next((one.get("name") for one in reversed(entries) if one.get("type") == "session_info"), None)
     given = trim(last) if isinstance(last, str) else ""
     wanted, source = _title(session, entries)
@@ -280,7 +280,7 @@ def _slot_title(title: str, source: Source | None) -> str:
 
 
 def _at_leaf(session: Session, entries: list[Entry]) -> list[Entry]:
-    """Return entries that end at the leaf: an entry below it is added where a transcript's leaf is not the last one."""
+    """Return entries whose last one is the leaf; if a transcript's leaf is another entry, add one below the leaf."""
     if not session.is_transcript or not entries or session.leaf_id in (None, entries[-1].get("id")):
         return entries
     checkout = {"type": "custom", "customType": CHECKOUT_TYPE, "data": {"checkout": session.leaf_id}}
@@ -289,7 +289,7 @@ def _at_leaf(session: Session, entries: list[Entry]) -> list[Entry]:
 
 
 def _without_reasoning(entry: Entry, count: LossCount) -> Entry:
-    """Return an answer without reasoning and signatures, if it has other content, as clean copies do it."""
+    """Return an answer without reasoning and signatures; an answer that has only reasoning is unchanged."""
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
     if not isinstance(message, dict) or not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Compare a converted session with the one that an earlier conversion made, to add only what is new."""
+"""Compare a conversion with the session that an earlier conversion made, to find the entries to add."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "crede
 
 
 class Grown(Struct, frozen=True):
-    """The difference between a session made by an earlier conversion and its source now, with the lines to add.
+    """The difference between the session made by an earlier conversion and its source now, with the lines to add.
 
-    `renamed` is True if the user named the made session since; that name stays. `longer` is the line of the last answer
-    if the program was still writing it when it was carried; it takes the place of the shorter one.
+    `renamed` is True if the user has named the made session since; it keeps that name. `longer` is the complete line of
+    an answer that was unfinished at the earlier conversion; it replaces the shorter line.
     """
 
     state: State
@@ -35,9 +35,9 @@ class Grown(Struct, frozen=True):
 def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: ReadImage) -> Grown:
     """Compare the lines of a conversion with the entries of the session made before.
 
-    "same": the source has nothing new, or only labels and names while the made session went on. "grown": the lines
-    are to be appended. "went on": the made session has messages of its own. "changed": an entry that was carried over
-    differs by now. `read_image` reads images that omp has put into its store meanwhile.
+    "same": nothing is to be added. "grown": lines are to be added. "went on": the made session was continued, so
+    nothing can be added. "changed": the source's old entries changed, so nothing can be added. `read_image` reads
+    images that omp has moved into its blob store meanwhile.
     """
     given = [(raw, value) for raw in lines if (value := json_object(raw)) is not None]
     wanted = [(raw, value) for raw, value in given if not omp.is_name_line(value)]
@@ -54,7 +54,7 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     if name is not None and (names or name.get("id") in above):
         name = None
     if any(value.get("type") == "session_info" for _, value in new) and names[-1:]:
-        # The name that the user gave the made session stays in force.
+        # The made session keeps the name that the user gave it.
         name = omp.name_line(str(names[-1].get("name") or ""), None, None, names[-1].get("timestamp"), str(len(made)))
     went_on = any(one.get("type") not in _QUIET for one in since)
     pairs = list(zip(ours, wanted, strict=False))
@@ -99,7 +99,7 @@ def _is_same(one: Entry, expected: Entry, above: dict[object, object], read_imag
 
 
 def _appended(new: Sequence[tuple[bytes, Entry]], ours: Sequence[Entry], made: Sequence[Entry]) -> list[bytes]:
-    """Return the lines to append: the first that continues the old leaf hangs on the last line, as an agent does it."""
+    """Return the lines to append; the first child of the old leaf becomes a child of the last line, as agents do."""
     leaf = ours[-1].get("id") if ours else None
     last = made[-1].get("id") if made else None
     lines = [raw for raw, _ in new]

@@ -1,7 +1,7 @@
-"""The loss list of a conversion: what changes for the model, what is not carried, what a provider may refuse.
+"""The losses of a conversion: changes of what the model sees, data not carried over, data that a provider may refuse.
 
-What changes for the model is found by building the context of both sessions by the rules of their agents, at the leaf
-and at the end of every other branch, and comparing them.
+To find changes for the model, the contexts of both sessions are built by the rules of their agents, and compared, at
+the leaf and at the end of every other branch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_COMPARED = 200_000
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """A loss of one kind: its number of entries, at most 20 of their ids, and if the model sees a difference."""
+    """A loss of one kind: number of entries, at most 20 ids; `context` is True if the model sees a difference."""
 
     kind: str
     count: int
@@ -106,11 +106,11 @@ _REASONS = {
     "before the compaction": "compaction",
     "a summary that atomic": "compaction",
 }
-"""For the beginning of a reason why one agent leaves out an entry, the kind of loss."""
+"""Maps the beginning of a reason why an agent omits an entry from the context, to a kind of loss."""
 
 
 def loss_lines(losses: Iterable[Loss]) -> list[str]:
-    """Return the lines of a loss list: below each heading the kinds of losses, each with its number at the end."""
+    """Return the losses as lines: each heading is followed by its kinds of losses, with their numbers."""
     among, lines = list(losses), []
     for heading in HEADINGS:
         listed = [f"  {loss.sentence}: {loss.count:,}" for loss in among if loss.heading == heading]
@@ -119,7 +119,7 @@ def loss_lines(losses: Iterable[Loss]) -> list[str]:
 
 
 _IN_TAIL = frozenset({"other", "compaction", "unanswered_call", "shell_command"})
-"""Kinds of losses that, where atomic takes part, come from the kept entries that it sends as text."""
+"""Kinds of losses that, if one of the agents is atomic, are explained by the kept entries that atomic sends as text."""
 
 
 class LossCount:
@@ -173,7 +173,7 @@ def add_context_losses(
 
 
 def _branch_ends(source: Session, made: Session, until: int | None) -> Iterator[tuple[int, int]]:
-    """Yield the leaf and the end of every other branch, each as the indexes of the entry in both sessions."""
+    """Yield the leaf, then the end of every other branch: each as a pair of the entry's indexes in both sessions."""
     leaf = source.leaf if until is None else until - 1
     if leaf is None or leaf < 0 or made.leaf is None:
         return
@@ -205,7 +205,7 @@ def _reasons(context: Context) -> dict[str, str]:
 
 
 def _kind(source: Session, entry_id: str, edited: set[str | None], reason: str | None) -> str:
-    """Return the kind of loss by which the model sees an entry differently; `reason`: why one agent leaves it out."""
+    """Return the kind of loss for an entry that the model sees differently; `reason`: why one agent omits it."""
     if entry_id in edited:
         return "context_edit"
     known = next((kind for begin, kind in _REASONS.items() if (reason or "").startswith(begin)), None)
@@ -224,7 +224,7 @@ def _kind(source: Session, entry_id: str, edited: set[str | None], reason: str |
 
 
 def _seen(context: Context) -> Seen:
-    """Return what the model sees of each entry, in a form that is the same for all agents."""
+    """Map each entry to the content that the model sees, in a form that is the same for all agents."""
     seen: Seen = {}
     for message in context.messages:
         if message.sent and message.entry_id is not None:

@@ -1,4 +1,4 @@
-"""Entries of omp as entries of pi, and back (omp 18.2.3 and 18.3.4, pi 0.87.1 and 1.6.0)."""
+"""Convert entries of omp to entries of pi, and back (omp 18.2.3 and 18.3.4, pi 0.87.1 and 1.6.0)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SUMMARIES = frozenset({"compaction", "branch_summary"})
 
 
 def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
-    """Return an entry of omp as pi's entry; the same object if nothing has to be changed."""
+    """Convert an entry of omp to pi's format; return the same object if nothing has to be changed."""
     entry = without_added(entry)
     kept = kept_original(entry, "pi")
     if kept is not None:
@@ -45,22 +45,20 @@ def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
 
 
 def from_pi(entry: Entry) -> Entry:
-    """Return an entry of pi as omp's entry; the same object if nothing has to be changed."""
+    """Convert an entry of pi to omp's format; return the same object if nothing has to be changed."""
     kept = kept_original(entry, "omp")
     if kept is not None:
         return kept
     made = _from_pi(entry)
     if entry.get("customType") == ROLE_TYPE and made is not entry:
-        return (
-            made  # The message of omp is in `details`; its images may stand in the content, and come from omp's store.
-        )
+        return made  # omp's own message is in `details`; only its images may be in the content.
     if made is entry and _to_pi(entry, entry, _no_image) is entry:
         return entry
     return with_way_back(entry, made, lambda back: _to_pi(back, back, _no_image), "pi")
 
 
 def name_line(title: str, source: Source | None, parent_id: str | None, timestamp: Json, session_id: str) -> Entry:
-    """Return the entry that gives a session its name in pi, the last of the file; one name has one id."""
+    """Return the entry that names a session in pi's format, for the end of the file; equal names get equal ids."""
     made = hashlib.sha256(f"{session_id}\0{title}".encode("utf-8", "replace")).hexdigest()[:8]
     base = {"type": "session_info", "id": made, "parentId": parent_id, "timestamp": timestamp}
     return marked({**base, "name": title}, "title", source)
@@ -72,7 +70,7 @@ def is_name_line(entry: Entry) -> bool:
 
 
 def without_name_lines(entries: list[Entry]) -> list[Entry]:
-    """Return entries without those that `name_line` made; what hangs on one is hung on its parent."""
+    """Return entries without those that `name_line` made; their children become children of their parents."""
     above = {one["id"]: one.get("parentId") for one in entries if is_name_line(one) and isinstance(one.get("id"), str)}
     if not above:
         return entries
@@ -126,7 +124,7 @@ def _role_to_pi(entry: Entry, message: Entry, read_image: ReadImage) -> Entry:
 
 
 def _seen_by_model(message: Entry) -> Json:
-    """Return the content that omp sends for a message of a role that pi does not have."""
+    """Return the content that omp sends to the model for a message whose role pi does not know."""
     match message.get("role"):
         case "pythonExecution":
             return _ran(message, f"Ran Python:\n```python\n{_text(message, 'code')}\n```\n", "Output:\n", "execution")
@@ -209,7 +207,7 @@ def _block_from_pi(block: Entry) -> Entry:
 
 
 def _renamed(value: Entry, key: str, instead: Entry, *gone: str) -> Entry:
-    """Return an object in which other members stand where `key` was; the members `gone` are left out."""
+    """Replace the member `key` of an object by the members of `instead`, at the same place; drop the members `gone`."""
     made: Entry = {}
     for name, member in value.items():
         if name == key:
@@ -220,7 +218,7 @@ def _renamed(value: Entry, key: str, instead: Entry, *gone: str) -> Entry:
 
 
 def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
-    """Return an entry with its content blocks changed; the same object if no block is."""
+    """Apply `change` to an entry's content blocks; return the same object if no block changes."""
     message = entry.get("message")
     holder = message if entry.get("type") == "message" and isinstance(message, dict) else entry
     content = holder.get("content")
@@ -234,7 +232,7 @@ def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
 
 
 def inlined(entry: Entry, read_image: ReadImage) -> Entry:
-    """Return an entry whose images stand in it, and no longer in omp's store."""
+    """Return an entry with the data of its images in it, instead of references to omp's blob store."""
     return _with_blocks(entry, lambda block: _inlined_block(block, read_image))
 
 
@@ -251,7 +249,7 @@ def _inlined_block(block: Entry, read_image: ReadImage) -> Entry:
     found = read_image(data)
     if found is not None:
         return {**block, "data": found}
-    # An image with a reference as its data would go to the provider as false base64.
+    # If the reference stayed as the image's data, the provider would get invalid base64.
     return {"type": "text", "text": f"[image not available: {data}]", "ompImage": block}
 
 

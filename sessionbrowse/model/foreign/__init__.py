@@ -1,1 +1,1 @@
-"""Sessions of Claude Code and Codex as entries of pi's format: pure functions from lines to entries."""
+"""Translate the lines of Claude Code and Codex sessions into entries of pi's format. This code reads no disk."""

@@ -1,8 +1,9 @@
-"""Sessions of Claude Code as entries of pi's format.
+"""Translate sessions of Claude Code into entries of pi's format.
 
-Claude Code writes one record for each block of an answer, results before their call's record, prompts that stand only
-in a line of its queue, and links by `parentUuid` that fork without a user going back. So all records are read before
-the first entry is made: an answer is one entry, its results follow it, and notes go in line.
+Claude Code writes one record for each block of an answer. A result may precede the record of its call, a prompt may
+exist only in a record of the prompt queue, and links by `parentUuid` may fork although the user went back nowhere. So
+all records are read before the first entry is made. Then an answer is one entry, its results follow it, and notes do
+not fork the tree.
 """
 
 from __future__ import annotations
@@ -59,20 +60,20 @@ _SYNTHETIC = "<synthetic>"
 _SILENT = "No response requested."
 
 _NEAR = 1000
-"""A prompt that was taken out of the queue may be recorded that many lines before the line that says so."""
+"""The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 
 
 def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Translated:
-    """Return the session in the lines of a transcript of Claude Code; `path` is the file's path, which is not read.
+    """Translate the lines of a Claude Code transcript; the file `path` itself is not read.
 
-    With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
+    With `brief`, entries have only the content that a list of sessions needs, which is faster.
     """
     transcript = _Transcript(lines, path, brief)
     return (transcript.sketched() if brief else None) or transcript.translated()
 
 
 class _Answer(Struct):
-    """The records of one answer, and those with the results of its calls; `entry` is its id once its entry is made."""
+    """The records of one answer, and the records with its tool results; `entry` is the id of its entry, if made."""
 
     records: list[ClaudeRecord]
     results: list[ClaudeRecord]
@@ -80,7 +81,7 @@ class _Answer(Struct):
 
 
 class _Transcript:
-    """Reads the records of one file, then makes its entries in file order."""
+    """Reads all records of one file, then makes the entries in file order."""
 
     def __init__(self, lines: Iterable[bytes], path: str, brief: bool) -> None:
         self._path = path
@@ -112,10 +113,11 @@ class _Transcript:
     # ---- a session without branches, for lists
 
     def sketched(self) -> Translated | None:
-        """Return the session with a sketch in place of its entries; None if it may have branches, or has bad lines.
+        """Return the session with a sketch (facts for its summary) instead of entries; None if that is not possible.
 
-        Entries that hang on the one before them need no ids. `places` has for each record the number of the prompt,
-        answer or compaction at its place; 0 above the first entry, and -1 if it may be a branch to hang there.
+        It is possible if the session has no branches and no bad lines: then entries need no ids. `places` maps each
+        record to the number of the last prompt, answer or compaction up to it: 0 before the first one, -1 if a child of
+        this record may be a branch.
         """
         records, places = self._records, dict[str, int]()
         answers, used, answered = dict[str, int](), dict[str, AnswerUsage](), set[str]()
@@ -175,7 +177,7 @@ class _Transcript:
                     notes += 1
                     boundaries.add(uuid)
             else:
-                # A note goes in line wherever it hangs, unless talk hangs on it.
+                # A note makes no branch, unless a prompt, an answer or a compaction is below it.
                 is_in_place = above == now or kind == "unknown"
                 notes, now = notes + 1, now or 1
                 places[uuid] = now if is_in_place else -1
@@ -208,7 +210,7 @@ class _Transcript:
     # ---- reading all records
 
     def _index(self, record: ClaudeRecord) -> None:
-        """Note a record and its kind; count the records that are no entries."""
+        """Store a record and its kind; only count it if it becomes no entry."""
         kind, uuid = record.type, record.uuid
         if kind in STATE_LINES or not uuid:
             if kind in STATE_LINES and kind != "queue-operation":
@@ -223,7 +225,8 @@ class _Transcript:
                 self._chain.unread["doubled"] += 1
                 return
             record.is_double = True
-            # Its entry needs an id that stays the same when further lines with this uuid are written.
+            # The uuid occurs twice. The line number makes it unique, and stays the same if more lines with this uuid
+            # follow.
             record.uuid = f"{uuid}:{record.number}"
         record.kind, record.text = self._kind(record)
         if not record.kind:
@@ -242,7 +245,7 @@ class _Transcript:
                     self._calls.setdefault(block.id, (key, block.name))
 
     def _kind(self, record: ClaudeRecord) -> tuple[str, str]:
-        """Return the kind of a record's entry ("" for none), and the text of a prompt or note."""
+        """Return the kind of entry that a record becomes ("" if none), and the text of a prompt or note."""
         kind = record.type
         if record.isSidechain and not self._is_sidechain:
             return "", ""
@@ -282,7 +285,7 @@ class _Transcript:
                     record.kind, record.text = "note:result-without-call", plain(content_of(record))
 
     def _queue(self) -> None:
-        """Find the prompts that stand only in a line of the queue, and place each at the line that took it out."""
+        """Find prompts that exist only in records of the queue; put each at the record that ended its waiting."""
         if "queue-operation" not in [record.kind for record in self._lines]:
             return
         records: dict[str, list[ClaudeRecord]] = {}
@@ -314,7 +317,7 @@ class _Transcript:
                     record.uuid, record.queued = key, text
 
     def _find_talk(self) -> None:
-        """Mark the records below which a prompt, an answer or a compaction stands."""
+        """Mark the records that have a prompt, an answer or a compaction below them."""
         nodes, answers = self._nodes, self._answers
         for record in self._lines:
             if record.kind not in ("prompt", "answer", "compaction"):
@@ -331,7 +334,7 @@ class _Transcript:
     # ---- making entries
 
     def _place(self, record: ClaudeRecord) -> None:
-        """Make the entries of a record; those of an answer at its first record."""
+        """Make the entries of a record; the entries of an answer are made at its first record."""
         kind, key, timestamp = record.kind, record.uuid, record.timestamp
         if not kind or kind == "result":
             return
@@ -350,7 +353,8 @@ class _Transcript:
             parent = self._parent(record) if is_linked else self._chain.last
             injected, content = self._words(record)
             if injected:
-                # A hidden note above the prompt: titles, previews and rows show the user's words.
+                # Injected text becomes a hidden note above the prompt, so that titles, previews and rows show only the
+                # user's words.
                 note = f"{key}:context"
                 made = self._chain.note(
                     "context", injected, note, parent, timestamp, shown=False, in_line=not is_linked
@@ -366,7 +370,7 @@ class _Transcript:
 
     @staticmethod
     def _words(record: ClaudeRecord) -> tuple[str, list[Object]]:
-        """Return what the program put around the user's words in a prompt, and the prompt's content without that."""
+        """Split a prompt into the text that the program put around the user's words, and the user's own content."""
         injected, words = without_injected(record.queued or content_of(record))
         return injected, blocks_of(words, record.text)
 
@@ -396,7 +400,7 @@ class _Transcript:
             self._place_results(record)
 
     def _place_results(self, record: ClaudeRecord) -> None:
-        """Make an entry for each tool result in a record; its parent is the answer or the result before it."""
+        """Make an entry for each tool result in a record; its parent is the answer or the previous result."""
         found = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
         content = [] if self._brief else objects_of(content_of(record))
         results = [block for block in content if block.get("type") == "tool_result"]
@@ -423,7 +427,7 @@ class _Transcript:
             record.entry = made["id"]
 
     def _place_compaction(self, record: ClaudeRecord) -> None:
-        """Make the entry of a compaction, from its boundary and the summary below it, or from a summary alone."""
+        """Make the entry of a compaction: from its boundary record and the summary record below, or only the latter."""
         entries = self._chain.entries
         if record.isCompactSummary:
             boundary = self._nodes.get(parent_of(record) or "")
@@ -453,11 +457,11 @@ class _Transcript:
         if head is not None:
             made["firstKeptEntryId"] = head
         if tail is not None:
-            # The conversation goes on below the last message that was kept, not below the summary.
+            # Later records are linked to the last kept message, but in pi's format they must be below the compaction.
             self._chain.join(tail, made["id"])
 
     def _before_compaction(self, record: ClaudeRecord) -> str | None:
-        """Return the entry before a compaction: its logical parent, or the last if a later one stands between."""
+        """Return the parent of a compaction: its logical parent, or the last entry if a compaction is between."""
         logical = record.logicalParentUuid or ""
         entry = self._above(logical) if logical in self._nodes else None
         for one in reversed(self._chain.entries):
@@ -468,13 +472,13 @@ class _Transcript:
         return self._chain.last
 
     def _parent(self, record: ClaudeRecord) -> str | None:
-        """Return the entry below which a record's entry hangs; None for a root."""
+        """Return the id of the entry that becomes the parent of a record's entry; None for a root."""
         if record.is_double or (record.parentUuid is UNSET and parent_of(record) is None):
             return self._chain.last
         return self._chain.end(self._above(parent_of(record)))
 
     def _above(self, uuid: str | None) -> str | None:
-        """Return the entry of the record or of the nearest above it with one; the last entry if a link is broken."""
+        """Return the entry of a record, or of its nearest ancestor that has one; the last entry if a link is broken."""
         seen: set[str] = set()
         while uuid is not None:
             record = self._nodes.get(uuid)
@@ -491,7 +495,7 @@ class _Transcript:
         return None
 
     def _entry_of(self, record: ClaudeRecord | None) -> str | None:
-        """Return the id of a record's entry, or of its answer's entry; None while there is none."""
+        """Return the id of a record's entry, or of its answer's entry; None if it is not made yet."""
         if record is None or not record.answer:
             return record.entry if record is not None else None
         return record.entry or self._answers[record.answer].entry
@@ -503,7 +507,7 @@ class _Transcript:
         return [name for name, _ in Counter([one.sessionId for one in self._records.found]).most_common() if name]
 
     def _id(self) -> str:
-        """Return the session's id: the file's name, which the program takes, else the one that most lines name."""
+        """Return the session's id: the file's name, as Claude Code does, else the most frequent id in the lines."""
         stem = os.path.basename(self._path).removesuffix(".jsonl")
         return stem or next(iter(self._sessions()), "")
 
@@ -530,7 +534,7 @@ class _Transcript:
         return made
 
     def _name(self, known: Container[str | None]) -> tuple[str | None, bool]:
-        """Return the session's name or title, and True if the user gave it."""
+        """Return the session's name or generated title, and True if the user chose it."""
         custom = made = summary = ""
         for one in self._records.found:
             if one.type == "custom-title":

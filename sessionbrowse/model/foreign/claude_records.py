@@ -43,9 +43,9 @@ STATE_LINES = frozenset(
         "worktree-state",
     }
 )
-"""Lines without a `uuid`, written again and again: the state of the program, not the conversation."""
+"""Types of lines without `uuid` that store the program's state, not the conversation; they are written repeatedly."""
 PASSED = frozenset({"attachment", "progress", "system"})
-"""Records in the chain of parents that are no entries, but for prompts, compactions and local commands among them."""
+"""Types of records that become no entries, except the prompts, compactions and local commands among them."""
 
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
@@ -62,7 +62,7 @@ _NOTES = {
     "<task-notification>": "notification",
     "<teammate-message>": "notification",
 }
-"""Beginnings of texts in user records that the user did not write, and the kinds of their notes."""
+"""Maps beginnings of texts that the program, not the user, wrote into user records, to kinds of notes."""
 HIDDEN = frozenset({"caveat", "context", "meta"})
 
 _INJECTED = r"(?:ide|browser)_\w+|system-reminder|[a-z-]+-hook|[a-z-]+-diagnostics"
@@ -70,12 +70,12 @@ _FIRST = re.compile(rf"\s*<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
 _LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 
 NO_TEXT = frozenset({"thinking", "redacted_thinking", "tool_use"})
-"""Blocks of an answer without text; blocks of unknown kinds are shown as text."""
+"""Types of blocks in an answer that have no text; blocks of unknown types are shown as text."""
 STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
 
 
 class Block(Struct, gc=False):
-    """A block of a prompt, an answer or a result, without what only an opened session shows."""
+    """A block of a prompt, an answer or a result, with only the fields that a list needs."""
 
     type: str = ""
     id: str = ""
@@ -85,7 +85,7 @@ class Block(Struct, gc=False):
 
 
 class AnswerUsage(Struct, gc=False):
-    """The tokens of a request."""
+    """The tokens of one request to the model."""
 
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
@@ -94,7 +94,7 @@ class AnswerUsage(Struct, gc=False):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A message of the model's interface."""
+    """A message as Anthropic's API defines it."""
 
     model: str = ""
     id: str = ""
@@ -112,7 +112,7 @@ class Attachment(Struct, frozen=True, gc=False):
 
 
 class PromptOrigin(Struct, frozen=True, gc=False):
-    """The author of a prompt ("human", or a part of the program), or the session from which a session was forked."""
+    """The author of a prompt (`kind`: "human" or a part of the program), or the source of a fork (`sessionId`)."""
 
     kind: str | None = None
     sessionId: str = ""
@@ -122,11 +122,11 @@ _NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin(
 
 
 class ClaudeRecord(Raw, kw_only=True, gc=False):
-    """A line of Claude Code, with the fields that decide what it is and where it stands, first those of most lines.
+    """A line of Claude Code, with the fields that decide its kind and its place in the tree.
 
-    From `kind` on, the fields are ours: `kind` is that of the record's entry, "" if it is no entry. `answer` is the key
-    of the answer to which it belongs, also for a result; `entry` is the id of its entry once that is made. `queued` is
-    a prompt that stands only in a line of the queue.
+    The fields from `kind` on are not in the file: `kind` is the kind of entry that the record becomes, "" if none.
+    `answer` is the key of the answer to which the record or its results belong, `entry` the id of its entry, if made.
+    `queued` is the text of a prompt that exists only in a record of the queue.
     """
 
     parentUuid: str | UnsetType | None = UNSET
@@ -179,7 +179,7 @@ def passed_name(record: ClaudeRecord) -> str:
 
 
 def user_kind(record: ClaudeRecord) -> tuple[str, str]:
-    """Return the kind of a user record, and its text; the order of the tests decides."""
+    """Return the kind of a user record, and its text; the first test that matches decides."""
     content = record.message.content
     blocks = blocks_in(content)
     if results_in(record):
@@ -198,12 +198,12 @@ def user_kind(record: ClaudeRecord) -> tuple[str, str]:
 
 
 def results_in(record: ClaudeRecord) -> list[str]:
-    """Return the ids of the calls to which a user record has results."""
+    """Return the ids of the tool calls whose results are in a user record."""
     return [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
 
 
 def spoken_kind(text: str) -> tuple[str, str]:
-    """Return the kind and the words of a text that stands where the user's words stand."""
+    """Return the kind of a text in a user record (the program may have written it), and the user's words in it."""
     injected, rest = _split(text)
     if injected and not rest:
         return "note:context", text
@@ -219,7 +219,7 @@ def spoken_kind(text: str) -> tuple[str, str]:
 
 
 def without_injected(content: Json) -> tuple[str, Json]:
-    """Return the blocks in a prompt that the program or an editor wrote around the user's words; and the rest."""
+    """Split a prompt into the blocks that the program or an editor wrote around the user's words, and the rest."""
     if not isinstance(content, list):
         blocks, words = _split(text_of(content))
         return "\n".join(blocks), words
@@ -233,7 +233,7 @@ def without_injected(content: Json) -> tuple[str, Json]:
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """Return the injected blocks at both ends of a text, and the text between them; a text without blocks as it is."""
+    """Return the injected blocks at both ends of a text, and the text between them."""
     first: list[str] = []
     last: list[str] = []
     while (found := _FIRST.match(text)) is not None:
@@ -251,7 +251,7 @@ def content_of(record: ClaudeRecord) -> Json:
         return object_of(record.whole().get("attachment")).get("prompt")
     with suppress(*REFUSALS):
         if not is_deep(record.raw):
-            # Results have a second copy beside the message, which is not decoded.
+            # Records of results also have a second copy of the result outside the message; it is not decoded.
             return _decode_content(record.raw).message.content
     return object_of(record.whole().get("message")).get("content")
 
@@ -268,7 +268,7 @@ _decode_content = Decoder(_WithContent).decode
 
 
 def blocks_in(content: str | list[Block]) -> list[Block]:
-    """Return the blocks of a content; a content that is a text has none."""
+    """Return the blocks in a message's content; none if the content is a text."""
     return content if content.__class__ is list else []
 
 
@@ -280,7 +280,7 @@ def said(content: str | list[Block]) -> str:
 
 
 def blocks_of(content: Json, words: str) -> list[Object]:
-    """Return the content of a prompt or result as pi's blocks; `words` stand in place of a text, if there are any."""
+    """Convert the content of a prompt or result to pi's blocks; `words`, if not empty, replace its only text."""
     if not isinstance(content, list):
         text = words or text_of(content)
         return [text_block(text)] if text else []
@@ -302,7 +302,7 @@ def blocks_of(content: Json, words: str) -> list[Object]:
 
 
 def answer_blocks(content: Json) -> list[Object]:
-    """Return the content of an answer's record as pi's blocks."""
+    """Convert the content of an answer's record to pi's blocks."""
     return [text_block(content)] if isinstance(content, str) else [_answer_block(one) for one in objects_of(content)]
 
 

@@ -1,8 +1,8 @@
-"""Sessions of Codex (rollouts) as entries of pi's format.
+"""Translate sessions of Codex (rollouts) into entries of pi's format.
 
-A rollout has each prompt and answer twice, as an item that the model saw and as an event that the program showed; one
-of both becomes an entry. The file is a line without branches; only a rollback makes one. What a fork copied from its
-parent is left out, unless it is asked for, and never counted.
+A rollout has each prompt and answer twice: as an item, which the model saw, and as an event, which the program showed.
+One of both becomes an entry. The session has no branches, except after a rollback. History that a fork copied from its
+parent is left out by default, and is never counted.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from sessionbrowse.text import model_name
 
 AGENT = "codex"
 PAUSE_MS = 300
-"""A longer pause between two lines ends the history that a fork copied from its parent in one burst."""
+"""A fork copies its parent's history in one burst; a pause between two lines longer than this ends the burst."""
 NO_SUMMARY = "Codex keeps no readable summary of this compaction. It kept these messages:"
 REQUEST_HEADING = "## My request for Codex:"
 
@@ -72,22 +72,22 @@ _ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 def codex(
     lines: Iterable[bytes], path: str = "", *, name: str | None = None, copied: bool = False, brief: bool = False
 ) -> Translated:
-    """Return the session in the lines of a rollout of Codex; `path` is the file's path, which is not read.
+    """Translate the lines of a Codex rollout; the file `path` itself is not read.
 
     `name` is the name in Codex's index of names. With `copied`, history that was copied from the parent is included.
-    With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
+    With `brief`, entries have only the content that a list of sessions needs, which is faster.
     """
     rollout = _Rollout(lines, path, copied, brief)
     return (rollout.sketched(name) if brief else None) or rollout.translated(name)
 
 
 def _is_part(text: str, words: str) -> bool:
-    """Return True if a text of a prompt has the user's words, as the program showed them, or is a part of them."""
+    """Return True if a prompt's text contains the user's words as the program showed them, or is a part of them."""
     return words in text or text.strip() in words
 
 
 class _Rollout:
-    """Reads the lines of one file, then makes its entries in file order."""
+    """Reads all lines of one file, then makes the entries in file order."""
 
     def __init__(self, lines: Iterable[bytes], path: str, copied: bool, brief: bool) -> None:
         self._path = path
@@ -140,9 +140,10 @@ class _Rollout:
     # ---- a session without branches, for lists
 
     def sketched(self, name: str | None) -> Translated | None:
-        """Return the session with a sketch in place of its entries; None if lines are odd, copied or rolled back.
+        """Return the session with a sketch (facts for its summary) instead of entries; None if that is not possible.
 
-        `parts` has a character for each line; an answer is a run of its items, which other lines may stand between.
+        It is possible if no line is unusual, copied or rolled back. `parts` has a character for each line (see
+        `part_of`); an answer is a sequence of its items, perhaps with other lines between them.
         """
         lines, records = self._lines, self._records
         if records.bad or records.torn or self._own is None or self._may_be_copied():
@@ -195,7 +196,7 @@ class _Rollout:
 
     @staticmethod
     def _tells_items(events: list[Payload], items: list[Line]) -> bool:
-        """Return True if all texts that the program showed are in items."""
+        """Return True if the items contain all texts of the events."""
         contents = [content for line in items for content in (line.payload.content, line.payload.summary)]
         usual = {part.text for content in contents if content.__class__ is list for part in content}
         if all((one.message or one.text) in usual and not (one.content or one.summary) for one in events):
@@ -217,13 +218,13 @@ class _Rollout:
         """Return False if the file has no lines of a parent session."""
         first = self._meta.timestamp
         if self._meta.subagent_history_start_ordinal is None and len(self._heads) == 1 and first.endswith("Z"):
-            # Times in the program's own form are in order as texts; parsing all of them takes a tenth of the reading.
+            # Times in the usual form sort correctly as texts; parsing them would take a tenth of the reading time.
             times = [line.timestamp for line in self._lines]
             return min(times) < first or set(map(len, times)) != {len(first)}
         return True
 
     def _mark_copied(self) -> None:
-        """Mark the lines that a fork copied from its parent: from a second header with another id to a pause."""
+        """Mark the lines that a fork copied from its parent: those from a header with another id up to a pause."""
         if not self._may_be_copied():
             return
         begins = self._meta.subagent_history_start_ordinal
@@ -248,7 +249,7 @@ class _Rollout:
             burst[-1].is_copied = False
 
     def _mark_prompts(self) -> None:
-        """Decide for each message with the role "user", and each event with the user's words, if it is a prompt."""
+        """Decide which messages with the role "user", and which events with the user's words, are prompts."""
         kinds = [line.payload.type for line in self._lines]
         items = [at for at, kind in enumerate(kinds) if kind == "message" and is_message(self._lines[at], "user")]
         users = [line for line, kind in zip(self._lines, kinds, strict=True) if kind in USER_EVENTS]
@@ -269,7 +270,7 @@ class _Rollout:
             told = after if words is not None and words in text else same[0] if same else None
             parts = line.payload.content_item_kinds
             is_named = isinstance(parts, list) and "user.text" in parts
-            # The event of a prompt follows in the next line, which the program may not have written yet.
+            # The event of a prompt is in the next line, which the program may not have written yet.
             is_last = after is None and not is_injected(line)
             line.role = "prompt" if told is not None or is_named or is_last else "note"
             if told is not None:
@@ -321,7 +322,7 @@ class _Rollout:
             self._unknown(kind or "without type", line)
 
     def _whole(self, line: Line) -> Object:
-        """Return the whole payload of a line; nothing if only a list shows the session."""
+        """Return the whole payload of a line; an empty object if entries are made only for a list."""
         return {} if self._brief else line.item()
 
     def _place_event(self, line: Line) -> None:
@@ -342,7 +343,7 @@ class _Rollout:
                 self._answer["message"]["stopReason"] = "aborted"
             self._close()
         elif kind in ("agent_message", "agent_reasoning") and not self._said.issuperset(texts_in(event)):
-            # The program showed a text that is in no item: nothing else tells it.
+            # The event has a text that is in no item, so it becomes an entry.
             text = "\n".join(texts_in(event))
             is_text = kind == "agent_message"
             self._add_to_answer(line, [text_block(text) if is_text else {"type": "thinking", "thinking": text}])
@@ -364,7 +365,7 @@ class _Rollout:
         self._at = made["id"]
 
     def _add_to_answer(self, line: Line, blocks: list[Object] | None = None) -> None:
-        """Add an item, or blocks, to the answer at hand, or begin a new answer."""
+        """Add an item, or the given blocks, to the current answer; begin a new answer if there is none."""
         self._has_ended = False
         if not self._is_open or self._answer is None:
             self._answer = self._chain.message(
@@ -391,7 +392,7 @@ class _Rollout:
         call = line.payload.call_id
         outputs = [] if call in self._named else self._outputs.get(call, [])
         if not call or call in self._named:
-            # Searches have no id, and one id may be written twice; pi needs ids.
+            # pi needs a unique id for each call, but searches have none, and an id may occur twice.
             self._searches += 1
             call = f"{call or line.kind}_{self._searches}"
         self._named.add(call)
@@ -449,14 +450,14 @@ class _Rollout:
         self._at = self._chain.unknown(kind, self._whole(line), self._key(line), self._at, line.timestamp)
 
     def _close(self) -> None:
-        """End the answer at hand: its results follow it, in file order."""
+        """End the current answer; make the entries of its results, in file order."""
         self._is_open = False
         results, self._results = self._results, []
         for line, call, name in sorted(results, key=lambda result: result[0].number):
             self._result(line, call, name)
 
     def _count(self, line: Line) -> None:
-        """Add the tokens of a request to the answer before, once: the program writes an unchanged total again."""
+        """Add the tokens of a request to the previous answer; ignore a line that only repeats the total."""
         info = line.payload.info
         if info is None or info.total_token_usage is None or info.total_token_usage == self._total:
             return
@@ -485,7 +486,7 @@ class _Rollout:
         return any(line.type == "event_msg" and line.kind in _ENDS for line in self._lines)
 
     def _is_answered(self) -> bool:
-        """Return True if the last answer has a text and no open call; older versions do not note the end of a turn."""
+        """Return True if the last answer has text and no open call; older versions do not record the end of a turn."""
         if self._newest is None:
             return True
         content = self._newest["message"]["content"]
@@ -521,7 +522,7 @@ class _Rollout:
 
 
 def _brief_blocks(line: Line) -> list[Object]:
-    """Return a block of an answer's text without the text, for the question if the answer has one."""
+    """Return an empty text block if an answer's item has text: a list only needs to know that there is some."""
     return [{"type": "text", "text": ""}] if line.kind == "message" and line.payload.content not in (None, []) else []
 
 
@@ -533,13 +534,13 @@ def _used(info: Info) -> Object:
 
 
 def _asked(line: Line) -> tuple[list[str], list[Object]]:
-    """Return the texts that stand around the user's words in a prompt, and the prompt's content without them."""
+    """Split a prompt into the texts around the user's words, and the user's own content."""
     is_event, notes = line.type == "event_msg", list[str]()
     text = event_text(line) or "" if is_event else said(line.payload.content)
     content = [] if is_event else blocks_of(line.item().get("content"))
     before, heading, words = text.partition(REQUEST_HEADING)
     if heading and words.strip():
-        # Editors put open files and selections before the user's words.
+        # Editors add open files and selections before the user's words.
         notes += filter(None, [before.strip()])
         content = [text_block(words.strip())] + [each for each in content if each["type"] == "image"]
     content = content or [text_block(text)]

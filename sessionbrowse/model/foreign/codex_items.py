@@ -1,4 +1,4 @@
-"""Lines of Codex: their kinds, and their content as blocks of pi's format."""
+"""Lines of Codex: determine their kinds, and convert their content to blocks of pi's format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INJECTED = (
     "<user_action>",
     "Warning: apply_patch was requested",
 )
-"""Beginnings of messages with the role "user" that Codex wrote."""
+"""Beginnings of messages with the role "user" that Codex itself wrote, not the user."""
 CALLS = frozenset(
     {
         "custom_tool_call",
@@ -65,7 +65,7 @@ _PASSED_EVENTS = re.compile(
     r"|\w+_begin|turn_\w+|entered_review_mode|exited_review_mode|sub_agent_activity|collab_\w+|undo_\w+|view_image_tool_call"
     r"|dynamic_tool_call_\w+|guardian_assessment|plan_update|background_event|mcp_\w+|web_search_\w+"
 )
-"""Events that repeat items, or show the state of the program."""
+"""Types of events that become no entries: they repeat items, or report the state of the program."""
 
 
 def is_record(value: Object) -> bool:
@@ -80,7 +80,7 @@ class SaidPart(Struct, gc=False):
 
 
 class Counts(Struct, frozen=True, gc=False):
-    """Numbers of tokens."""
+    """Numbers of tokens, by kind."""
 
     input_tokens: Tokens = 0
     cached_input_tokens: Tokens = 0
@@ -97,7 +97,7 @@ class Info(Struct, gc=False):
 
 
 class Payload(Struct, frozen=True, gc=False):
-    """An item, an event or a header, without what only an opened session shows."""
+    """An item, an event or a header, with only the fields that a list needs."""
 
     type: str = ""
     role: str = ""
@@ -129,7 +129,7 @@ _NO_PAYLOAD = Payload()
 class Line(Raw, kw_only=True, gc=False):
     """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
 
-    From `is_copied` on, the fields are ours: `words` are the user's words in the event of a prompt, "" if there is no
+    The fields from `is_copied` on are not in the file: `words` are the user's words in a prompt's event, "" without an
     event.
     """
 
@@ -147,7 +147,7 @@ class Line(Raw, kw_only=True, gc=False):
         return self.payload.type
 
     def item(self) -> Object:
-        """Return the whole payload; older versions wrote it without an envelope."""
+        """Return the whole payload; in older versions, which wrote no `payload` key, it is the whole line."""
         whole = self.whole()
         payload = whole.get("payload")
         return payload if isinstance(payload, dict) else whole
@@ -158,7 +158,7 @@ def has_envelope(line: Line) -> bool:
 
 
 def complete(line: Line) -> None:
-    """Bring a line without an envelope to the form of today; older versions wrote the first line and the items so."""
+    """Convert a line of an older version, which has its fields outside of `payload`, to today's form."""
     value = line.whole()
     line.payload = usual_fields(value, Payload)
     if "record_type" in value:
@@ -175,13 +175,13 @@ def is_message(line: Line, role: str) -> bool:
 
 @cache
 def is_passed(kind: str) -> bool:
-    """Return True for an event that is no entry."""
+    """Return True for an event that becomes no entry."""
     return _PASSED_EVENTS.fullmatch(kind) is not None
 
 
 @lru_cache(maxsize=256)
 def part_of(kind: str, about: str, role: str | bool) -> str:
-    """Return a character for the part that a line has in the usual session, "?" for a line that is not usual.
+    """Return a character for the role of a line in an ordinary session, "?" for an unusual line.
 
     `kind` is the line's type, `about` that of its payload; `role` is the line's, or True for the model's message.
     """
@@ -214,7 +214,7 @@ _EVENT_PARTS = {
 
 
 def event_text(line: Line) -> str | None:
-    """Return the user's words in an event; None for other events. Paginated files have an item in place of them."""
+    """Return the user's words in an event, None for other events; in newer files they are in the event's `item`."""
     if line.type != "event_msg":
         return None
     if line.kind == "user_message":
@@ -228,19 +228,19 @@ def is_injected(line: Line) -> bool:
 
 
 def said(content: str | list[SaidPart] | None) -> str:
-    """Return the text in a content."""
+    """Return the text in a message's content."""
     return content if isinstance(content, str) else "\n".join([part.text for part in content or () if part.text])
 
 
 def texts_in(about: Payload) -> list[str]:
-    """Return the texts of the model in an item, or in an event that repeats an item, without blanks around them."""
+    """Return the model's texts in an item, or in an event that repeats an item, stripped of blanks."""
     parts = [part for each in (about.content, about.summary) if isinstance(each, list) for part in each]
     texts = [said(about.content), *[part.text for part in parts], about.message, about.text]
     return [text.strip() for text in texts if text and not text.isspace()]
 
 
 def blocks_of(content: Json) -> list[Object]:
-    """Return the content of a message of Codex as content blocks of pi's format."""
+    """Convert the content of a Codex message to pi's blocks."""
     made: list[Object] = []
     if isinstance(content, str):
         return [text_block(content)]
@@ -257,7 +257,7 @@ def blocks_of(content: Json) -> list[Object]:
 
 
 def answer_blocks(item: Object) -> list[Object]:
-    """Return the blocks of reasoning or of the model's text; encrypted reasoning is an empty block."""
+    """Convert reasoning or the model's text to pi's blocks; encrypted reasoning becomes an empty block."""
     if item.get("type") == "message":
         return blocks_of(item.get("content"))
     texts = [text_of(one.get("text")) for one in (*objects_of(item.get("summary")), *objects_of(item.get("content")))]
@@ -283,7 +283,7 @@ def call_block(item: Object, call: str) -> Object:
 
 
 def output_of(output: Json) -> tuple[list[Object], bool]:
-    """Return the content of a result, and True if it tells of an error."""
+    """Return the content of a tool result, and True if the tool failed."""
     if isinstance(output, str) and output.startswith('{"output"'):
         try:
             output = loads(output.encode("utf-8", "replace"))

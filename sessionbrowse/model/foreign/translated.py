@@ -1,6 +1,6 @@
-"""Sessions of programs with other formats, as values: header and entries in pi's format, version 3, and their helpers.
+"""The result of a translation: header and entries in pi's format, version 3, and helpers to make them.
 
-The ids of entries are hashes of what the program's own lines say, so they stay the same when a file grows.
+The ids of entries are hashes of data in the program's own lines, so they stay the same when a file grows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
-"""Kinds of records in `Translated.unread`: of a kind that is not known, its name follows; below a missing record."""
+"""Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
 _SALVAGE_BYTES = 16 * 1024 * 1024
@@ -37,11 +37,11 @@ _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSi
 class Translated(Struct, frozen=True, kw_only=True):
     """A session of Claude Code or Codex in pi's format: `header` and `entries` are JSON objects as pi writes them.
 
-    Every parent stands before its children, and the last entry is the leaf. Usage has no `cost`, because these programs
-    record none. `name` is the session's name, else the title that the program made (`name_is_own` is False); the first
-    prompt is no name. `unread` counts the records that are no entries, by their kind, and `bad_lines` are lines
-    that hold no record; `torn` is such a line at the end, which the program may still be writing. `has_ended` is False
-    if the program stopped in the middle of a turn, judged by the file. `sketch`, if given, stands in for all entries.
+    Every parent precedes its children, and the last entry is the leaf. Usage has no `cost`, because these programs
+    record none. `name` is the session's name, else the title that the program generated (`name_is_own` is False), but
+    never the first prompt. `unread` counts records that became no entries, by kind. `bad_lines` are lines without a
+    record; `torn` is such a line at the end, which the program may still be writing. `has_ended` is False if the last
+    turn is unfinished. `sketch`, if given, replaces all entries.
     """
 
     agent: str
@@ -58,7 +58,7 @@ class Translated(Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
 
-        The header has what no entry has: the name, what was not read, and a flag for an unfinished last turn.
+        The header also has the name, the counts in `unread`, and a flag for an unfinished last turn.
         """
         told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
         yield json_line({**self.header, **{key: value for key, value in told.items() if value}})
@@ -68,7 +68,7 @@ class Translated(Struct, frozen=True, kw_only=True):
 
 
 class Ids:
-    """Makes the ids of entries: 8 hex digits of a hash; a number is added to the key of a hash that is taken."""
+    """Makes ids of entries: 8 hex digits of a key's hash. If an id is taken, a number is added to the key."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -84,9 +84,11 @@ class Ids:
 
 
 class Raw(Struct, kw_only=True, gc=False):
-    """A line of a file, decoded to the fields that decide what it is; no key of a file has the names of other fields.
+    """A line of a file, decoded only to the fields that decide its kind.
 
-    `raw` is the whole line, from which `whole` reads the fields that only an opened session shows.
+    The names of `number` and `raw` begin with a blank, so that no key of the file sets them.
+
+    `raw` is the whole line; `whole` decodes all its fields, as an opened session needs them.
     """
 
     number: int = field(default=0, name=" number")
@@ -103,9 +105,9 @@ Line = TypeVar("Line", bound=Raw)
 class Records(Generic[Line]):
     """The records in the lines of a file, decoded as structs. Lines without a record are in `bad`.
 
-    Lines whose fields have unusual types are decoded again, without these fields. `is_record` tells a record from other
-    objects; it is asked only for lines that are damaged, such as lines with two records, or with a record inside a torn
-    one.
+    Lines whose fields have unusual types are decoded again, without these fields. `is_record` returns True if an object
+    is a record; it is called only for damaged lines, such as a line with two records, or with a record after an
+    unfinished one.
     """
 
     def __init__(self, lines: Iterable[bytes], struct: type[Line], is_record: Callable[[Object], bool]) -> None:
@@ -161,7 +163,7 @@ def _decoder(struct: type[Line]) -> msgspec.json.Decoder[Line]:
 
 
 def usual_fields(value: Object, struct: type[Kind]) -> Kind:
-    """Return an object as a struct, without the fields whose types are not those of the struct's fields."""
+    """Convert an object to a struct, leaving out values whose type does not fit the struct's field."""
     made: Object = {}
     for each in msgspec.structs.fields(struct):
         given = value.get(each.encode_name)
@@ -181,7 +183,7 @@ def usual_fields(value: Object, struct: type[Kind]) -> Kind:
 
 
 def _salvaged(content: bytes, is_record: Callable[[Object], bool]) -> tuple[list[Object], bool]:
-    """Return the records in a damaged line, and True if nothing but blanks and NUL bytes stands beside them."""
+    """Return the records in a damaged line, and True if the line has nothing else but blanks and NUL bytes."""
     import json  # Imported here because importing `json` takes 1 ms, and few lines are damaged.
 
     text = content.decode("utf-8", "replace")
@@ -208,12 +210,12 @@ def _salvaged(content: bytes, is_record: Callable[[Object], bool]) -> tuple[list
 
 
 def text_of(value: Json) -> str:
-    """Return a text; "" for any other value."""
+    """Return the value if it is a text, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def object_of(value: Json) -> Object:
-    """Return an object; an empty one for any other value."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -234,15 +236,15 @@ def moment_of(timestamp: Json) -> float | None:
 
 
 def newest_ms(times: list[str]) -> float | None:
-    """Return the newest of times as texts, in milliseconds since 1970; None without one."""
-    # The usual form has the same order as text; parsing all of them would take a tenth of the reading.
+    """Return the newest of some times, given as texts, in milliseconds since 1970; None if none is valid."""
+    # Times in the usual form sort correctly as texts; parsing them would take a tenth of the reading time.
     usual = [time for time in times if len(time) == _USUAL_LENGTH and time.endswith("Z")]
     newest = moment_of(max(usual)) if len(usual) == len(times) and usual else None
     return newest or max([moment_of(time) or 0 for time in times], default=0) or None
 
 
 def first_text(contents: Iterable[list[Object]]) -> str | None:
-    """Return the text, as lists show it, of the first content that has one."""
+    """Return the text of the first content that has one, in the form that lists show."""
     texts = (" ".join([one["text"] for one in content if one["type"] == "text"]) for content in contents)
     return next(filter(None, texts), None)
 
@@ -257,12 +259,12 @@ def plain(content: Json) -> str:
 
 
 def text_block(text: str) -> Object:
-    """Return a block of text."""
+    """Return a text block of pi's format."""
     return {"type": "text", "text": text}
 
 
 def as_text(value: Json) -> str:
-    """Return a value of an unknown kind as JSON, so that it is shown and not lost."""
+    """Return a value of an unknown kind as JSON text, so that users can see it."""
     try:
         return as_bytes(value).decode()
     except ValueError:
@@ -270,7 +272,7 @@ def as_text(value: Json) -> str:
 
 
 def as_bytes(value: Json) -> bytes:
-    """Return a value as JSON, with numbers as msgspec writes them: JavaScript's spelling takes three times as long."""
+    """Return a value as JSON, with numbers as msgspec writes them; JavaScript's form takes three times as long."""
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, RecursionError):
@@ -293,7 +295,7 @@ def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0)
 
 
 class Chain:
-    """The entries made so far; each new entry hangs on an entry that was made before it."""
+    """The entries made so far; the parent of each new entry is one of them."""
 
     def __init__(self, agent: str, *, brief: bool) -> None:
         self.entries: list[Object] = []
@@ -318,7 +320,7 @@ class Chain:
         has_ended: bool,
         sketch: Sketch | None = None,
     ) -> Translated:
-        """Return the session of the entries made so far, with the lines that hold no record."""
+        """Return the translated session: the entries made so far, and the lines without a record."""
         return Translated(
             agent=self._agent,
             header=header,
@@ -333,19 +335,19 @@ class Chain:
         )
 
     def end(self, entry_id: str | None) -> str | None:
-        """Return the entry on which whatever hangs on the given entry goes on: the last that was put in line below."""
+        """Return the parent for later children of an entry: the last entry inserted below it, or the entry itself."""
         while entry_id in self._further:
             entry_id = self._further[entry_id]
         return entry_id
 
     def join(self, entry_id: str, below: str) -> None:
-        """Let whatever hangs on an entry from now on hang below another one."""
+        """Make the entry `below` the parent of later children of the entry `entry_id`."""
         self._further[self.end(entry_id) or entry_id] = below
 
     def add(
         self, kind: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
-        """Make an entry. With `in_line`, whatever hangs on its parent from now on hangs below it."""
+        """Make an entry. With `in_line`, later children of its parent become its own, so that it makes no branch."""
         entry_id = str(len(self.entries)) if self._brief else self._ids.new(key)
         made = {"type": kind, "id": entry_id, "parentId": parent, "timestamp": timestamp, **fields}
         self.entries.append(made)
@@ -357,7 +359,7 @@ class Chain:
         self, role: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry with a message."""
-        # Lists show the time of the newest prompt or answer.
+        # In a brief translation, tool results get no time, because lists show the time of the newest prompt or answer.
         moment = 0 if self._brief and role == "toolResult" else moment_of(timestamp) or 0
         message = {"role": role, **fields, "timestamp": moment}
         return self.add("message", key, parent, timestamp, {"message": message}, in_line=in_line)
@@ -365,7 +367,7 @@ class Chain:
     def note(
         self, kind: str, text: Json, key: str, parent: str | None, timestamp: str, *, shown: bool, in_line: bool = True
     ) -> Object:
-        """Make an entry with a text that neither the user nor the model wrote."""
+        """Make an entry for a text that neither the user nor the model wrote (a custom message)."""
         fields = {"customType": f"{self._agent}.{kind}", "content": text, "display": shown}
         return self.add("custom_message", key, parent, timestamp, fields, in_line=in_line)
 
