@@ -40,7 +40,10 @@ def recognise(head: bytes) -> str | None:
 
 def other_program(head: bytes) -> str | None:
     """Return "claude" or "codex" if a file's first bytes are those of a session of Claude Code or Codex; else None."""
-    start = head[:200].lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    # The first line may be longer than the bytes at hand.
+    found = _BEGINNING.match(head[:200].lstrip(b"\xef\xbb\xbf \t\r\n\0"))
+    if found is not None and found[1]:
+        return "codex"
     for number, value in enumerate(_first_objects(head, STATE_LINES)):
         kind = value.get("type")
         if not isinstance(kind, str | None):
@@ -53,9 +56,7 @@ def other_program(head: bytes) -> str | None:
             return "codex"
         if kind in ("user", "assistant", "system", "progress", "attachment") and "uuid" in value:
             return "claude"
-    # The first line may be longer than the bytes at hand.
-    found = _BEGINNING.match(start)
-    return None if found is None else "codex" if found[1] else "claude"
+    return "claude" if found is not None else None
 
 
 def _first_objects(head: bytes, most: int = PROBED_LINES) -> Iterator[dict[str, Json]]:

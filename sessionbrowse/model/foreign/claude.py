@@ -59,6 +59,8 @@ AGENT = "claude"
 _SYNTHETIC = "<synthetic>"
 _SILENT = "No response requested."
 
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+"""Lines with the session's title, and its field; the first kind is preferred. A summary may be another session's."""
 _NEAR = 1000
 """The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 
@@ -128,8 +130,10 @@ class _Transcript:
         calls, early, missing = dict[str, str](), list[list[str]](), set[object]()
         for record in records.found:
             uuid, parent = record.uuid, record.parentUuid
-            if record.type in STATE_LINES and record.type != "queue-operation":
-                continue
+            if record.type in STATE_LINES:
+                if record.type != "queue-operation":
+                    continue
+                return None
             if not uuid or uuid in places or uuid in missing or (record.isSidechain and not self._is_sidechain):
                 return None
             above = places.get(parent) if parent.__class__ is str else now if parent is UNSET else 0
@@ -154,10 +158,12 @@ class _Transcript:
                 continue
             if record.type == "user" and (called := results_in(record)):
                 # A result may stand before the line of its call.
-                key = next((calls[call] for call in called if call in calls), "")
-                answered.add(key)
+                key = calls.get(called[0], "")
+                if key:
+                    answered.add(key)
+                else:
+                    early.append(called)
                 results += len(called)
-                early += [] if key else [called]
                 places[uuid] = answers[key] if key else -1
                 continue
             kind, record.text = self._kind(record) if record.type != "progress" else ("", "")
@@ -166,7 +172,7 @@ class _Transcript:
             elif kind in ("prompt", "compaction"):
                 if kind == "compaction":
                     above = places.get(record.logicalParentUuid, -1) if record.logicalParentUuid else now
-                if above != now or record.isCompactSummary or "preserved" in str(record.compactMetadata):
+                if above != now or record.isCompactSummary or b"preserved" in record.raw:
                     return None
                 now += 1
                 places[uuid] = now
@@ -196,16 +202,18 @@ class _Transcript:
             status = status_after("assistant", _stop_reason(of_newest, has_calls), has_calls)
         messages = len(prompts) + len(firsts) + results
         name, is_own = self._name(places)
+        header = self._header()
         sketch = Sketch(
+            header={**header, "title": name},
             entries=messages + notes + sum(1 for injected, _ in told if injected),
             messages=messages,
             first=first_text(content for _, content in told),
             active_ms=newest_ms([one.timestamp for one in (*prompts, *firsts)]),
-            tokens=sum(_tokens(usage)["totalTokens"] for usage in used.values()),
+            tokens=sum(map(_total, used.values())),
             model=model_name("anthropic", model) if model else None,
             status=status,
         )
-        return self._chain.translated(self._header(), records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
+        return self._chain.translated(header, records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
 
     # ---- reading all records
 
@@ -297,7 +305,7 @@ class _Transcript:
         for record in self._lines:
             if record.kind != "queue-operation":
                 continue
-            operation, content = record.operation, said(record.content)
+            operation, content = record.whole().get("operation"), said(record.content)
             record.kind = ""
             if operation == "enqueue":
                 waiting.append((content, f"{session}:queue:{count}"))
@@ -436,7 +444,7 @@ class _Transcript:
                 made["summary"] = made["summary"] or record.text
                 record.entry = boundary.entry
                 return
-        metadata = object_of(record.compactMetadata)
+        metadata = object_of(record.whole().get("compactMetadata"))
         made = self._chain.add(
             "compaction",
             record.uuid,
@@ -535,15 +543,12 @@ class _Transcript:
 
     def _name(self, known: Container[str | None]) -> tuple[str | None, bool]:
         """Return the session's name or generated title, and True if the user chose it."""
-        custom = made = summary = ""
-        for one in self._records.found:
-            if one.type == "custom-title":
-                custom = one.customTitle.strip()
-            elif one.type == "ai-title":
-                made = one.aiTitle.strip()
-            elif one.type == "summary" and one.leafUuid in known:
-                summary = one.summary.strip()
-        return custom or made or summary or None, bool(custom)
+        told = dict.fromkeys(_TITLES, "")
+        for one in [one for one in self._records.found if one.type in _TITLES]:
+            value = one.whole()
+            if one.type != "summary" or text_of(value.get("leafUuid")) in known:
+                told[one.type] = text_of(value.get(_TITLES[one.type])).strip()
+        return next(filter(None, told.values()), None), bool(told["custom-title"])
 
     def _has_ended(self) -> bool:
         """Return False if the last answer has no text yet, or calls without a result."""
@@ -556,6 +561,11 @@ class _Transcript:
             block.text if block.type == "text" else block.type not in NO_TEXT for block in blocks
         )
         return calls <= self._answered and has_text
+
+
+def _total(usage: AnswerUsage) -> int:
+    cached = usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+    return usage.input_tokens + usage.output_tokens + cached
 
 
 def _tokens(usage: AnswerUsage) -> Object:

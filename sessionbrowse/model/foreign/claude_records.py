@@ -144,14 +144,8 @@ class ClaudeRecord(Raw, kw_only=True, gc=False):
     origin: PromptOrigin = _NO_ORIGIN
     attachment: Attachment = _NO_ATTACHMENT
     logicalParentUuid: str | None = None
-    compactMetadata: Json = None
     forkedFrom: PromptOrigin | None = None
-    operation: str = ""
     content: str | list[Block] = ""
-    customTitle: str = ""
-    aiTitle: str = ""
-    summary: str = ""
-    leafUuid: str | None = None
     kind: str = field(default="", name=" kind")
     text: str = field(default="", name=" text")
     answer: str = field(default="", name=" answer")

@@ -21,6 +21,7 @@ from sessionbrowse.model.foreign.codex_items import (
     Counts,
     Info,
     Line,
+    Meta,
     Payload,
     answer_blocks,
     blocks_of,
@@ -32,6 +33,7 @@ from sessionbrowse.model.foreign.codex_items import (
     is_message,
     is_passed,
     is_record,
+    meta_of,
     output_of,
     part_of,
     said,
@@ -99,7 +101,7 @@ class _Rollout:
                 complete(line)
         self._heads = [line for line in self._lines if line.type == "session_meta"]
         self._own = self._heads[0] if self._heads else None
-        self._meta = self._heads[0].payload if self._heads else Payload()
+        self._meta = meta_of(self._heads[0]) if self._heads else Meta()
         named = _UUID.search(os.path.basename(path))
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._with_copied = copied
@@ -135,7 +137,9 @@ class _Rollout:
         for line in self._lines:
             self._place(line)
         self._close()
-        return self._told(name, has_ended=self._has_ended if self._has_turns() else self._is_answered())
+        ended, name = self._has_ended if self._has_turns() else self._is_answered(), self._name(name)
+        is_own = name is not None
+        return self._chain.translated(self._header(), self._records, name, name_is_own=is_own, has_ended=ended)
 
     # ---- a session without branches, for lists
 
@@ -183,7 +187,9 @@ class _Rollout:
         results = sum(outputs[call] for call in calls)
         messages = len(prompts) + len(answers) + results
         notes = parts.count("n") + parts.count("k") + parts.count("o") - results
+        header, name = self._header(), self._name(name)
         sketch = Sketch(
+            header={**header, "title": name},
             entries=messages + notes + sum(len(before) for before, _ in told),
             messages=messages,
             first=first_text(content for _, content in told),
@@ -192,7 +198,10 @@ class _Rollout:
             model=model_name("openai-codex", model) if model else None,
             status=status,
         )
-        return self._told(name, has_ended=True, sketch=sketch) if sketch.entries else None
+        if not sketch.entries:
+            return None
+        is_own = name is not None
+        return self._chain.translated(header, records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
 
     @staticmethod
     def _tells_items(events: list[Payload], items: list[Line]) -> bool:
@@ -204,13 +213,10 @@ class _Rollout:
         known = {text for line in items for text in texts_in(line.payload)}
         return known.issuperset([text for one in events for text in texts_in(one)])
 
-    def _told(self, name: str | None, *, has_ended: bool, sketch: Sketch | None = None) -> Translated:
+    def _name(self, name: str | None) -> str | None:
+        """Return the name in Codex's index, else the last in the file."""
         events = [line.payload for line in self._lines if line.payload.type == "thread_name_updated"]
-        given = (name or (events[-1].thread_name if events else "")).strip() or None
-        header, is_own = self._header(), given is not None
-        return self._chain.translated(
-            header, self._records, given, name_is_own=is_own, has_ended=has_ended, sketch=sketch
-        )
+        return (name or (events[-1].thread_name if events else "")).strip() or None
 
     # ---- reading all lines
 
@@ -238,9 +244,10 @@ class _Rollout:
             before = moment if moment is not None else before
             if line is self._own:
                 continue
-            if line.type == "session_meta" and line.payload.id != own and own:
-                is_other = _UUID.fullmatch(line.payload.id or "") is not None
-                in_copy |= is_other and moment_of(line.payload.timestamp) is not None
+            if line.type == "session_meta" and own:
+                meta = meta_of(line)
+                is_other = meta.id != own and _UUID.fullmatch(meta.id or "") is not None
+                in_copy |= is_other and moment_of(meta.timestamp) is not None
             is_older = moment is not None and began is not None and moment < began - 1
             is_before = isinstance(begins, int) and isinstance(line.ordinal, int) and line.ordinal < begins
             line.is_copied = in_copy or is_older or is_before
@@ -535,9 +542,10 @@ def _used(info: Info) -> Object:
 
 def _asked(line: Line) -> tuple[list[str], list[Object]]:
     """Split a prompt into the texts around the user's words, and the user's own content."""
-    is_event, notes = line.type == "event_msg", list[str]()
+    is_event, notes, parts = line.type == "event_msg", list[str](), line.payload.content or ()
     text = event_text(line) or "" if is_event else said(line.payload.content)
-    content = [] if is_event else blocks_of(line.item().get("content"))
+    is_text = is_event or (len(parts) == 1 and b'"image_url"' not in line.raw)
+    content = [] if is_text else blocks_of(line.item().get("content"))
     before, heading, words = text.partition(REQUEST_HEADING)
     if heading and words.strip():
         # Editors add open files and selections before the user's words.

@@ -6,8 +6,10 @@ import re
 from functools import cache, lru_cache
 
 from msgspec import Struct, field
+from msgspec.json import Decoder
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.ordinary_line import REFUSALS
 from sessionbrowse.model.foreign.translated import (
     Object,
     Raw,
@@ -97,7 +99,7 @@ class Info(Struct, gc=False):
 
 
 class Payload(Struct, frozen=True, gc=False):
-    """An item, an event or a header, with only the fields that a list needs."""
+    """An item, an event or the context of a turn, with only the fields that a list needs."""
 
     type: str = ""
     role: str = ""
@@ -112,6 +114,11 @@ class Payload(Struct, frozen=True, gc=False):
     num_turns: Json = None
     thread_name: str = ""
     model: str | None = None
+
+
+class Meta(Struct, frozen=True, gc=False):
+    """The payload of a header."""
+
     id: str | None = None
     session_id: str | None = None
     timestamp: str = ""
@@ -151,6 +158,20 @@ class Line(Raw, kw_only=True, gc=False):
         whole = self.whole()
         payload = whole.get("payload")
         return payload if isinstance(payload, dict) else whole
+
+
+class _Head(Struct):
+    payload: Meta
+
+
+_decode_head = Decoder(_Head).decode
+
+
+def meta_of(line: Line) -> Meta:
+    try:
+        return _decode_head(line.raw).payload
+    except REFUSALS:
+        return usual_fields(line.item(), Meta)
 
 
 def has_envelope(line: Line) -> bool:

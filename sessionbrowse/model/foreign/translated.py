@@ -16,7 +16,7 @@ from typing import Annotated, Generic, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct, field
 
-from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_line, json_object, loads
+from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_object, loads
 from sessionbrowse.format.ordinary_line import decode_each
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
@@ -61,7 +61,7 @@ class Translated(Struct, frozen=True, kw_only=True):
         The header also has the name, the counts in `unread`, and a flag for an unfinished last turn.
         """
         told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
-        yield json_line({**self.header, **{key: value for key, value in told.items() if value}})
+        yield as_bytes({**self.header, **{key: value for key, value in told.items() if value}}) + b"\n"
         yield from [line + b"\n" for line in self.bad_lines]
         yield from [as_bytes(entry) + b"\n" for entry in self.entries]
         yield from [self.torn] if self.torn else []
@@ -115,14 +115,7 @@ class Records(Generic[Line]):
         self.bad: list[bytes] = []
         self.torn = b""
         raws = list(lines)
-        if raws[-1:] == [b""]:
-            raws.pop()
-        values, refused = decode_each(raws, _decoder(struct).decode, None)
-        if not refused:
-            for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
-                value.number, value.raw = number, raw
-            self.found = values
-            return
+        values, _ = decode_each(raws, _decoder(struct).decode, None)
         for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
             if self.torn:
                 self.bad.append(self.torn)

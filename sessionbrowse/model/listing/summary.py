@@ -80,9 +80,11 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 class Sketch(Struct, frozen=True):
     """The facts from which the summary of a session without branches is made when its entries are not built.
 
-    `first` is the text of the first prompt with text, and `active_ms` the time of the newest prompt or answer.
+    `header` is the JSON object of the session's header, `first` is the text of the first prompt with text, and
+    `active_ms` the time of the newest prompt or answer.
     """
 
+    header: dict[str, Json]
     entries: int
     messages: int
     first: str | None

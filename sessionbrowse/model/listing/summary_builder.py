@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
@@ -294,7 +295,10 @@ class SummaryBuilder:
             self.add(record)
 
     def add_sketch(self, sketch: Sketch) -> None:
-        """Add all entries of a session without branches, in place of their lines."""
+        """Take header and entries of a session without branches, in place of their lines."""
+        header = from_json(sketch.header)
+        assert isinstance(header, Header)
+        self._reader.header = header
         self._entries, self._messages = sketch.entries, sketch.messages
         self._first, self._active_ms, self._tokens = sketch.first, sketch.active_ms, sketch.tokens
         if sketch.model is not None:

@@ -305,7 +305,7 @@ def read_for_index(
             head = content.head()
             marks = content.marks(head)
             agent = agent_of(marks)
-            foreign = recognise(head)
+            foreign = recognise(head) if content.program is None else None
             if foreign is not None:
                 summary = without_content(path, agent, status, foreign)
                 agents = tuple(sorted(marks.agents))

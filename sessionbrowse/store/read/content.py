@@ -61,8 +61,8 @@ class Content(Struct, frozen=True):
     """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
 
     `status` is that of the session file when it was read. For a translated session, `program` is its agent. If the
-    translation is in memory, `lines` has it, and `descriptor` is that of the session file. A `sketch` stands in for all
-    entries, of which there are none in `lines`.
+    translation is in memory, `lines` has it, and `descriptor` is that of the session file. A `sketch` stands in for
+    all of its lines.
     """
 
     descriptor: int
@@ -154,7 +154,7 @@ def open_content(path: str | os.PathLike[str], translation: Literal["file", "mem
         if program is not None and translation != "file":
             made = translated(name, own, status, program, brief=translation == "brief")
             is_own = True
-            return Content(own, status, False, program, list(made.lines()), made.sketch)
+            return Content(own, status, False, program, list(made.lines()) if made.sketch is None else [], made.sketch)
         if program is not None:
             return Content(translated_descriptor(name, own, status, program), status, False, program)
         is_own = True

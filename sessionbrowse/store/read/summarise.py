@@ -89,15 +89,16 @@ def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | 
             head = content.head()
             marks = content.marks(head)
             agent = agent_of(marks)
-            foreign = recognise(head)
+            foreign = recognise(head) if content.program is None else None
             if foreign is not None:
                 return without_content(path, agent, status, foreign)
             while True:
                 reader = Reader(RULES[agent])
                 summariser = SummaryBuilder(reader, texts=texts)
-                content.feed(summariser)
                 if content.sketch is not None:
                     summariser.add_sketch(content.sketch)
+                else:
+                    content.feed(summariser)
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)

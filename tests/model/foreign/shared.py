@@ -54,10 +54,11 @@ def listed(made: Translated) -> Summary:
     lines = list(made.lines())
     reader = Reader(RULES[made.agent])
     builder = SummaryBuilder(reader)
-    for block in blocks_with_newlines(lines):
-        builder.add_block(block)
     if made.sketch is not None:
         builder.add_sketch(made.sketch)
+    else:
+        for block in blocks_with_newlines(lines):
+            builder.add_block(block)
     reader.finish()
     status = status_at_end(b"".join(lines)) if made.sketch is None else made.sketch.status
     return builder.finish("session.jsonl", 0, 0, status)
