@@ -68,6 +68,7 @@ REQUEST_HEADING = "## My request for Codex:"
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ENDS = frozenset({"task_complete", "turn_aborted", "turn_complete"})
+_NO_COUNTS = Counts()
 _ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 
 
@@ -171,7 +172,8 @@ class _Rollout:
         for info in [line.payload.info for line in by_part["t"]]:
             if info is not None and info.total_token_usage is not None and info.total_token_usage != total:
                 total = info.total_token_usage
-                tokens += _used(info)["totalTokens"]
+                last = info.last_token_usage or _NO_COUNTS
+                tokens += max(last.input_tokens, last.cached_input_tokens) + last.output_tokens
         model, status = None, None
         if answers:
             start, end = answers[-1].span()
@@ -534,7 +536,7 @@ def _brief_blocks(line: Line) -> list[Object]:
 
 
 def _used(info: Info) -> Object:
-    last = info.last_token_usage or Counts()
+    last = info.last_token_usage or _NO_COUNTS
     cached = last.cached_input_tokens
     used = usage_of(max(0, last.input_tokens - cached), last.output_tokens, cached)
     return {**used, "reasoning": last.reasoning_output_tokens}

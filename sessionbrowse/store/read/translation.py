@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
 _HEAD_BYTES = 64 * 1024
+_SHORT_HEAD_BYTES = 4096
 _FIRST_LINE_BYTES = 1024 * 1024
 _BLOCK_BYTES = 128 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
@@ -55,10 +56,10 @@ _lock = threading.Lock()
 def program_of(descriptor: int) -> str | None:
     """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
     # This check must be fast: it runs whenever a file is opened, and most files need no translation.
-    start = pread(descriptor, 20, 0)
+    start = pread(descriptor, _SHORT_HEAD_BYTES, 0)
     if start.startswith((*_OURS, _ZSTD)):
         return "codex" if start.startswith(_ZSTD) else None
-    return other_program(pread(descriptor, _HEAD_BYTES, 0))
+    return other_program(start) or other_program(pread(descriptor, _HEAD_BYTES, 0))
 
 
 def other_header(path: str, head: bytes) -> Header | None:
