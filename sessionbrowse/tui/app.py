@@ -196,7 +196,7 @@ class BrowseApp(Browser, inherit_bindings=False):
 
     @property
     def place(self) -> Hashable:
-        """The project or session that the topmost screen is about, dialogs left out: its `CommandScreen.place`."""
+        """The `place` (the project or session that a screen is about) of the topmost screen that is no dialog."""
         screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, CommandScreen))
         return next((place for screen in screens if (place := screen.place) is not None), None)
 
@@ -208,7 +208,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         if picking is None or (picking.needs_entry and entry_id is None):
             self.open_tree(summary, index, entry_id, searched)
         elif summary.machine is not None and picking.caller is not None:
-            # The agent that asked would write into the copy of the session here.
+            # The agent that started `pick` would write into the mirror's copy of the session.
             self.say(f"The session lies on {summary.machine}; open it there, or fork it here first.", "warning")
         elif not self._has_picked:  # Of two fast key presses, only the first sets the result of `pick`.
             self._has_picked = True
@@ -339,7 +339,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         return waits
 
     def suspend_program(self) -> None:
-        """Return to the shell, after the running change: an agent may wait for its locks."""
+        """Return to the shell, but only after the running change, because an agent may be waiting for its locks."""
         told = "Suspending after the running work; press the key again to suspend at once."
         if not self._waits_for_changes(self.suspend_program, told):
             self.stop_for_shell()

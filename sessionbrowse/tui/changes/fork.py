@@ -66,7 +66,8 @@ def ask_directory(
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
     if any(summary.machine for summary in chosen):
-        own = browser.options.here or browser.home  # A directory on another machine is none here.
+        # For a session of another machine, the current directory is proposed, because its own is not on this machine.
+        own = browser.options.here or browser.home
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
 
     def hint(text: str) -> Line:

@@ -46,13 +46,13 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         self._gone: set[str] = set()
 
     def on_mount(self) -> None:
-        """Focus the list, and search all sessions for those that could go."""
+        """Focus the list, and search all sessions for those to clean up."""
         super().on_mount()
         self.do_reload()
 
     @property
     def nothing(self) -> str:
-        """The sentence that the list shows if no session could go."""
+        """The sentence that the list shows if there is no session to clean up."""
         return "No session to clean up: none is empty, a copy, large, archived or untouched for a year."
 
     def key_of(self, finding: CleanupRow) -> str:

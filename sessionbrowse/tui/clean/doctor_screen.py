@@ -67,7 +67,8 @@ def findings_of(summary: Summary, *, is_one: bool) -> list[Finding]:
     """Search a session file for mistakes, and return one finding for each; a single finding if it cannot be read.
 
     For the list of several sessions (not `is_one`) a finding stands for all mistakes of its kind in the session, and a
-    directory that is gone is left out: the file is not damaged, and a copied store would consist of such rows.
+    missing working directory is left out: it does not damage the file, and a store copied from another machine would
+    have such a row for each session.
     """
     examined = examine(summary.path, summary.agent)
     if examined.unreadable is not None:
@@ -105,7 +106,7 @@ class DoctorScreen(FindingsScreen[Finding]):
     def _examine(self, job: Job, report: Report[Finding]) -> list[Finding]:
         """Examine all sessions for damage. For background threads.
 
-        Sessions come last if all that was found is no damage, such as entries that a newer agent wrote.
+        Sessions whose findings are no damage, such as entries that a newer agent wrote, come last.
         """
         damaged: list[Finding] = []
         sound: list[Finding] = []
@@ -249,12 +250,12 @@ def _sessions(findings: Iterable[Finding]) -> list[Summary]:
 
 
 def do_cleanup(screen: BrowseScreen) -> None:
-    """List the sessions that could go."""
+    """Open the screen that lists sessions to clean up."""
     screen.browser.push_screen(CleanupScreen())
 
 
 def do_other_problems(screen: CommandScreen[None]) -> None:
-    """Show the sessions that could go instead of the damage in sessions, or the damage instead of these."""
+    """Switch from the list of damaged sessions to the list of sessions to clean up, or back."""
     below = screen.app.screen_stack[-2]
     if isinstance(below, DoctorScreen | CleanupScreen):
         screen.dismiss(None)

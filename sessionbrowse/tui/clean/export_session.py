@@ -46,7 +46,7 @@ def do_export(screen: CommandScreen[None]) -> None:
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     entry_id = screen.entry_id if screen.name == "session" else None
-    # The first choice is taken by a second Enter, so it is the one that gives nothing away.
+    # A second Enter takes the first choice, so the first one is the safe one, with secrets masked.
     choices = [Choice("masked", "Whole session, secrets masked after a review …"), Choice("plain", "As it is")]
     if entry_id is not None:
         choices += [

@@ -93,9 +93,10 @@ class Keys:
         return " ".join(keys) if all_keys else keys[0] if keys else ""
 
     def elsewhere(self, key: str, contexts: Sequence[str], panes: Mapping[str, tuple[str, str, str]]) -> str | None:
-        """Return the sentence where a key works that does nothing here; None if it works nowhere near.
+        """Return a sentence that says where a key works that does nothing here; None if it works in no other pane.
 
-        `panes` is the `ELSEWHERE` of the screen: it may work in another pane, or its verb is in the actions menu.
+        `panes` is the screen's `ELSEWHERE`. The sentence names another pane in which the key works, or the actions
+        menu.
         """
         place, words, go_there = panes.get(contexts[0], ("", "", ""))
         if place and (command := self.find(key, (place,))) is not None:

@@ -37,7 +37,7 @@ class Spellings:
         self._known: dict[str, str] | None = None
 
     def learn(self, links: Mapping[str, str]) -> None:
-        """Remember the paths without links, by stored directory."""
+        """Store the paths of directories with symbolic links resolved, by the path in the session files."""
         self._links = {**self._links, **links}
         self.forget()
 
@@ -46,14 +46,14 @@ class Spellings:
         self._known = None
 
     def known(self) -> dict[str, str]:
-        """Return the one spelling of each stored directory; the paths without links are keys too."""
+        """Map each stored directory, and each resolved path, to the one spelling that is used for it."""
         if self._known is None:
             spelled = one_spelling(self._stored(), self._links)
             self._known = {**{self._path(each): one for each, one in spelled.items()}, **spelled}
         return self._known
 
     def of(self, directory: str) -> str:
-        """Return the spelling that stands for all spellings of a directory."""
+        """Return the one spelling that is used for all spellings of a directory."""
         known = self.known()
         return known.get(directory) or known.get(self._path(directory), directory)
 
@@ -207,7 +207,7 @@ class Library:
         return whole.sessions, len(rows)
 
     def know_directories(self, repositories: Mapping[str, str], links: Mapping[str, str]) -> None:
-        """Remember for directories the main directory of their repository, and their path without links."""
+        """Store for each directory the main directory of its repository, and its path with symbolic links resolved."""
         self._repositories = {**self._repositories, **repositories}
         self.spellings.learn(links)
         self._filters = None
@@ -346,9 +346,9 @@ class Library:
         return ordered(chosen, "newest")
 
     def fitting(self, query: SearchQuery, chosen: Iterable[Summary]) -> list[Summary]:
-        """Return those of the `chosen` sessions that fit a query by what the list knows of them.
+        """Return the `chosen` sessions that match a query, judged only by their summaries.
 
-        Their words are searched in name, first message, directory and id.
+        The query's words are searched in name, first message, directory and id.
         """
         from sessionbrowse.model.search.query import has_words
 

@@ -45,8 +45,10 @@ _LETTERS = """
     text=t raw=r entry=e id=i path=p cwd=d resume=c
 """
 LETTERS: dict[str, str] = dict(pair.split("=") for pair in _LETTERS.split())
-"""By the key of an answer: its letter, the same in every dialog. To cancel is no letter's work, and `Cancel` has none;
-neither has the only answer of a question, so that a word typed by mistake never accepts one."""
+"""Maps the key of an answer to its letter, which is the same in every dialog.
+
+`Cancel` has no letter. Nor has the only answer of a question, so that a word typed by mistake never accepts it.
+"""
 LEAST_REMARK = 12
 """Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
@@ -328,11 +330,11 @@ class PromptScreen(Dialog[str | None]):
         event.stop()
 
     def row_entered(self) -> None:
-        """Take the clicked offer as the text."""
+        """Put the clicked suggestion into the text field."""
         self._take_offer()
 
     def do_complete(self) -> None:
-        """Complete the path in the text field as far as it is clear; show the names it may go on with."""
+        """Complete the path in the text field as far as it is unambiguous; suggest the names that can follow."""
         if not self._completes:
             self.browser.say("This field is no path to complete.", "warning")
             return

@@ -13,7 +13,7 @@ MOST_NAMES = 5_000
 
 
 def complete(typed: str, home: str, folder: str = "", *, only_directories: bool) -> tuple[str, list[str]]:
-    """Return a typed path, completed as far as it is clear, and the names that it may go on with. Reads the disk.
+    """Return a typed path, completed as far as it is unambiguous, and the paths that can follow. Reads the disk.
 
     A relative path starts at `folder`, or at the home directory.
     """
@@ -31,7 +31,8 @@ def complete(typed: str, home: str, folder: str = "", *, only_directories: bool)
     names = sorted([name for name in names if name.endswith("/") or not only_directories])
     if not names:
         return typed, []
-    first, last = names[0], names[-1]  # All names share what the first and the last of them share.
+    # The names are sorted, so a beginning that the first and the last share is common to all.
+    first, last = names[0], names[-1]
     same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     return typed[: len(typed) - len(begin)] + first[:same], names
 

@@ -23,8 +23,8 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 def do_open(screen: BrowseScreen) -> None:
     """Open the row under the cursor: on a project, focus the session list; on a session, show, resume or pick it.
 
-    While the rows still show what an earlier query found, wait for what the typed one finds; if it is no valid query,
-    say why in the search line.
+    If the rows are still those of an earlier query, wait for the results of the typed one. If that is not a valid
+    query, the search line says why.
     """
     if screen.typing and screen.pane != "projects" and screen.search.refuses():
         screen.say_found()
@@ -55,7 +55,7 @@ def do_browse(screen: BrowseScreen) -> None:
     if screen.state.searched:
         screen.queries.add(screen.search.text)
         if screen.typing:
-            # Coming back from the tree, letters are commands for the found sessions.
+            # Focus the list, so that after the return from the tree letters run commands instead of changing the query.
             screen.set_focus(screen.sessions_list)
     index, entry_id = (hit.entry_index, hit.entry_id) if hit is not None else (None, None)
     screen.browser.open_tree(summary, index, entry_id, searched)
@@ -184,7 +184,7 @@ def do_scope(screen: BrowseScreen) -> None:
     state.wanted_project = None
     screen.projects_list.go_to_key(("project", None if is_project else state.other_project(screen.subject)))
     if is_project and state.project is None:
-        # The cursor is on "All projects" already, so no message about a move refreshes the rows.
+        # The cursor is on "All projects" already, so it does not move, and no message refreshes the rows.
         screen.refresh_sessions(top=True)
         screen.refresh_header()
 
@@ -301,7 +301,7 @@ def search_for(screen: BrowseScreen, text: str) -> None:
 
 
 def do_keep_search(screen: BrowseScreen) -> None:
-    """Leave the search line for the found sessions; with the habits of pi, where letters type, end the search."""
+    """Focus the found sessions; with the setting `habits = "pi"`, where letters type a query, end the search."""
     if screen.browser.keys.types or not screen.search.is_active:
         end_search(screen)
         return
@@ -362,12 +362,12 @@ def recall(screen: BrowseScreen, step: int) -> bool:
 
 
 def do_up(screen: BrowseScreen) -> None:
-    """Move up one row; in an empty search line, bring back the query before."""
+    """Move up one row; in an empty search line, bring back the previous query."""
     if not recall(screen, -1) and (moving := screen.moving()) is not None:
         moving.go_up()
 
 
 def do_down(screen: BrowseScreen) -> None:
-    """Move down one row; in a search line with an earlier query, bring back the query after it."""
+    """Move down one row; in a search line with an earlier query, bring back the next query."""
     if not recall(screen, 1) and (moving := screen.moving()) is not None:
         moving.go_down()

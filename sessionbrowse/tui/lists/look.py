@@ -1,4 +1,4 @@
-"""The command that looks at the other machines of the settings again, each in the background; again, it stops."""
+"""The command `look`: fetch the sessions of other machines in the background; pressed again, it stops the look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def do_look(screen: BrowseScreen) -> None:
 
 
 def begin_looks(screen: BrowseScreen, machines: Sequence[MachineSettings]) -> None:
-    """Look at machines in the background, all at the same time: one that sleeps delays no other."""
+    """Look at machines in the background, all at the same time, so that one that does not answer delays no other."""
     options = screen.browser.options
     top = machines_dir(options.environ, Path(options.home))
 
@@ -68,5 +68,5 @@ def _take(screen: BrowseScreen, outcome: Outcome) -> None:
         is_error = result.error is not None and not result.asleep
         said = sentence_of(result, screen.browser.now_ms())
         screen.browser.say(said, "error" if is_error else "information")
-        # Also without new files: the states of directories, and the time of the look, are new.
+        # Reload even if no file came: the states of directories and the time of the look have changed.
         do_reload(screen)

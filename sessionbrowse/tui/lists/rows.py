@@ -167,7 +167,7 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
 
 
 def is_recent(summary: Summary, now_ms: float, machines: Mapping[str, MirrorState]) -> bool:
-    """Return True if a session changed lately; on another machine, by its clock when it was last seen."""
+    """Return True if a session changed recently; for another machine, shortly before the last look, by its clock."""
     if summary.machine is None:
         return 0 <= now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS
     state = machines.get(summary.machine)

@@ -27,7 +27,7 @@ from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.paned_screen import ListScreen
 
 PROJECT_SECONDS = 0.05
-"""Seconds that the list waits for the project to open after the first found sessions: those are the project's."""
+"""Seconds that the list waits after the first sessions are found; the scan reads those of the project to open first."""
 REFRESH_DELAY = 0.08
 """Seconds to wait after a session is found before computing the lists' rows again, in case more sessions follow."""
 
@@ -102,7 +102,7 @@ class ScanUpdates:
             case IndexRead():
                 screen.state.library.opened()
                 screen.state.library.is_complete = True
-                # The index knows all sessions but the newest: a project that it lacks most likely has none.
+                # The index has all but the newest sessions, so a project that it lacks most likely has no sessions.
                 screen.state.awaits_project = False
                 self._refresh_soon()
             case SessionsGone(paths):

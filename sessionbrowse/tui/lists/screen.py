@@ -47,7 +47,7 @@ WIDEST_PROJECT = 24
 """Maximum width in cells of the project column in a session's row; short project names make the column narrower."""
 PANES = ("projects", "sessions", "preview")
 LEAST_HEADED = 12
-"""Rows of the session list from which on its columns are named."""
+"""Minimum number of rows of the session list at which the names of its columns are shown."""
 PATIENCE_SECONDS = 3.0
 """Maximum seconds that the list waits for the first scan to find the project to open; then it shows all sessions."""
 
@@ -302,8 +302,8 @@ class BrowseScreen(ListScreen):
         ]
         is_headed = rows.size.height >= LEAST_HEADED and not self.state.show_path
         names = heading(rows.room - GUTTER, _style_of(self)).lstrip() if is_headed else ""
-        # The names of the columns stand in the border above them. The title leaves out the project, which the top bar
-        # names too, to make room for them.
+        # The names of the columns are in the list's border, beside the title. To make room for them, the title may
+        # leave out the project, which the top bar shows too.
         free = [(title, rows.room - GUTTER - 1 - title.cell_length - len(names)) for title in (full, brief)]
         headed = [
             title + Content.styled(" " * cells + names, "$sb-faint") for title, cells in free if names and cells > 0
@@ -322,7 +322,7 @@ class BrowseScreen(ListScreen):
     def position(self) -> str:
         """Return the text for the footer: the cursor's position, and the number of selected sessions."""
         selected = count_selected(_sessions_in(self._rows), self.sessions_list.marks)[0]
-        # While hits have rows too, the number of rows is not that of sessions beside it.
+        # If hits have rows too, the number of rows differs from the number of sessions, which is shown beside it.
         at = super().position()
         at = f"row {at}" if at and self.state.searched else at
         return f"✓{selected:,}  {at}" if selected else at

@@ -1,4 +1,4 @@
-"""The user's editor or pager: it opens read-only temporary copies, never the session's own file; and the settings."""
+"""The user's editor or pager, and the read-only temporary copies of session files that it opens."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class NoEditor(SessionBrowseError):
 
 
 def editor_command(environ: Mapping[str, str], *, writes: bool = False) -> tuple[str, ...]:
-    """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager; with `writes`, of no pager.
+    """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager; with `writes`, never a pager.
 
     Raises:
         NoEditor: no editor or pager is set or installed.

@@ -59,7 +59,7 @@ def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str |
     try:
         if command.machine is None:
             return ending(command.agent, run_agent(command, environ, output))
-        # The output of the agent goes to the terminal that ssh opens there, so only ssh's own messages come here.
+        # The agent writes to the terminal that ssh opens on the other machine, so only ssh's own messages arrive here.
         with tempfile.TemporaryFile() as errors:
             status = run_agent(command, environ, output, errors)
             errors.seek(0)

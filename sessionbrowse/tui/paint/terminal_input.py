@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 PAUSE_SECONDS = 0.4
-"""Seconds without a byte after which an unfinished sequence or string never ends; a slow connection pauses shorter."""
+"""After this number of seconds without a byte, an unfinished sequence or string counts as broken off."""
 MOST_BYTES = 64
 """Maximum length of a sequence that can be a key; longer ones are dropped when they end."""
 
@@ -35,9 +35,9 @@ _UNFINISHED = re.compile(
     rb"\x1b(?:\[(?:M[ -\xff]{0,2}|\[|[0-?]*[ -/]*)?|O[0-9;]*|[]P_]|[\xc2-\xf4][\x80-\xbf]{0,2})?\Z"
 )
 _BROKEN = re.compile(rb"\x1b\[M[ -\xff]*|\x1b\[[0-?]*[ -/]*|\x1bO[0-9;]*")
-"""The start of a sequence that a byte interrupts which cannot be part of it."""
+"""Matches the start of a sequence that is interrupted by a byte that cannot belong to it."""
 _STRING = re.compile(rb"\x1b(?:\][0-9]|P[!-?]|_G)")
-"""The start of a string that a terminal sends: OSC, DCS or APC. Alt and a sign begin like one, but end there."""
+"""The start of a string that a terminal sends (OSC, DCS, APC); Alt and a sign begin alike, but end there."""
 _MAY_BE_KEYS = frozenset((b"\x1b", b"\x1b[", b"\x1bO", b"\x1b]", b"\x1bP", b"\x1b_"))
 """Starts of sequences and strings that are a key (Escape, Alt and a sign) if no byte follows."""
 
@@ -143,7 +143,8 @@ class InputSplitter:
         if rest == _ESCAPE:
             self._held = rest
             return b""
-        # A string ends with BEL or with ESC and a backslash; another control character is a key, so the string is torn.
+        # A string ends with BEL or with ESC and a backslash; another control character is a key, so the string was
+        # broken off.
         self._in_string = False
         return rest[1:] if rest[:1] == b"\a" else rest[2:] if rest[:2] == b"\x1b\\" else rest
 

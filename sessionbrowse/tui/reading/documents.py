@@ -393,7 +393,8 @@ def summary_parts(
 def conversation(session: Session, summary: Summary) -> list[Part]:
     """Return the lower part of a session's preview: problems of its file, then the messages of its active branch.
 
-    The end of a longer one comes first: it tells where it was left. Messages are read when they become visible.
+    A longer conversation begins with its last messages, which tell where it was left. Messages are read when they
+    become visible.
     """
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:

@@ -1,4 +1,4 @@
-"""The commands that resume a session: here, in tmux or by a command of the settings; what is asked before."""
+"""The commands that resume a session: here, in tmux or by a command of the settings; and the questions before that."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> 
 
 def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str) -> list[Choice]:
     from_it = partial(resume_from, screen, summary, entry_id)
-    # After the agent quits, the user stands in the session in which it ran.
+    # The fork is shown, so that the user sees the session in which the agent ran after the agent quits.
     fork = partial(fork_all, screen, [summary], entry_id, then=lambda forked: resume_path(screen, forked.path))
     return [
         Choice("checkout", "From this entry", "checks it out, without a summary", do=from_it),
@@ -279,7 +279,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
 
 
 def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: Callable[[], None]) -> None:
-    """Repair a session in place, say `said`, and go on."""
+    """Repair a session in place, show the sentence `said`, then call `go`."""
 
     def make(target: Target, run: ChangeRun) -> Cleaned:
         return repair(target, Where(), force=run.force, context=run.context)

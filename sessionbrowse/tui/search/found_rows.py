@@ -76,7 +76,7 @@ def snippet_spans(hit: Hit, room: int) -> Line:
         default=(marks[0][0], marks[0][0]),
     )
     begin = first - max(0, (room - (last - first)) // 2)
-    # The beginning says most of what a text is, so it is cut only if the matches do not fit behind it.
+    # The beginning of a text tells most about it, so it is cut only if the matches do not fit after it.
     if begin <= 0 or last < room:
         return line
     # If the matches are near the end of the text, cut less at the left, so that the rest fills all `room` cells.

@@ -41,7 +41,7 @@ class Queries:
     def recalled(self, text: str, step: int) -> str | None:
         """Return the query before (`step` -1) or after (1) the one that was brought back last.
 
-        None if `text`, which stands in the line, was typed by the user, or if there is no such query.
+        `text` is the text in the search line. Return None if the user typed it, or if there is no such query.
         """
         at = self._at if self._at is not None and text == self.known[self._at] else None
         if at is None and (text or step > 0):
@@ -116,7 +116,7 @@ class ListSearch:
             self.problem, self._unfinished = (None, error.sentence) if is_unfinished else (error.sentence, None)
             return
         if query.excluded and not (query.has_text or query.is_about_entries):
-            return  # Words that must not occur say what to leave out of something that is still to be typed.
+            return  # A query of only excluded words is not complete: the user will add what to search for.
         wanted = None if query.is_empty else query
         self._valid_text = text
         if wanted != self._query:
@@ -124,7 +124,7 @@ class ListSearch:
             self._hits, self._unfolded = {}, set()
             self.ask(top=True)
         elif self._is_local and query.is_about_sessions:
-            # The value of a filter is typed on, as `agent:o` to `agent:omp`.
+            # The user may still be typing a filter's value, such as `agent:o` on the way to `agent:omp`.
             self._state.searched = text
             self._screen.refresh_sessions()
 

@@ -33,7 +33,7 @@ class EntryPane:
 
     @property
     def due(self) -> bool:
-        """True while the entry under the cursor is not shown yet, nor being read, because the cursor is moving."""
+        """True while the pane waits for the moving cursor to rest before it reads the entry under the cursor."""
         return self._make is not None
 
     @property
@@ -94,7 +94,8 @@ class EntryPane:
     def _marks(self) -> FindMatches | None:
         """Return a function that finds the matches of the tree's search, to highlight them."""
         tree = self._tree
-        # Beside a whole tree only hits are marked: any other entry may hold a frequent word of the search, too.
+        # If the tree also shows entries that do not match, matches are marked only in hits, because any other entry may
+        # contain a frequent word of the query.
         is_meant = tree.state.query and (not tree.state.whole or tree.row_list.cursor in tree.shown.hits)
         return self._found_marks.of(tree.state.query) if self.view == "entry" and is_meant else None
 

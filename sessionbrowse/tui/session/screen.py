@@ -31,7 +31,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 LEAST_TREE, LEAST_VIEW = 40, 56
 """Least widths of the tree and of the entry pane beside it, in cells."""
 TREE_EDGES = GUTTER + 3
-"""Cells of the tree that are not for the text of its rows: the border, the scroll bar, the cursor and the marks."""
+"""Width in cells of the tree without the text of its rows: the border, the scroll bar, the cursor and the marks."""
 NARROW = 80
 """Screen width below which the top bar shows the number of problems, but no numbers of entries and branches."""
 LEAST_QUOTED = 100
@@ -116,7 +116,7 @@ class SessionScreen(PanedScreen):
             return
         most = width - max(LEAST_VIEW, width * 2 // 5)
         if self.has_class("-comparing"):
-            # Two branches beside each other need the room.
+            # A comparison shows two branches side by side, which need the room.
             most = width * 3 // 10
         needed = max(LEAST_TREE, tree.cells_needed + TREE_EDGES)
         tree.row_list.styles.width = min(self.widths.get("tree", min(needed, most)), width * 2 // 3)
@@ -237,7 +237,7 @@ class SessionScreen(PanedScreen):
     def on_screen_resume(self) -> None:
         """Close this screen if the session's file is gone, at the latest when the dialog above it is closed."""
         if self._is_gone and self.is_mounted and self.is_top:
-            # A change of the user's own says itself what happened.
+            # The toast of the user's own change has already said what happened.
             if not self._is_own_change:
                 gone = f"{one_line(self.summary.title, 60)} is gone: its file was moved or deleted."
                 self.browser.say(gone, "warning")

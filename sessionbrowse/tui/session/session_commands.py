@@ -44,7 +44,7 @@ def do_clear_filter(screen: SessionScreen) -> None:
 
 
 def do_search_beyond(screen: SessionScreen) -> None:
-    """Search all sessions for the words that are typed, or that the tree was searched for."""
+    """Search all sessions for the words in the tree's search line, or for the query of the tree's search."""
     tree = screen.tree_pane
     text = tree.filter_line.input.value.strip() if screen.typing else tree.state.query
     screen.keep_view()

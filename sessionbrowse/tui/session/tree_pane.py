@@ -171,14 +171,15 @@ class TreePane:
 
         A query that is not finished, such as a phrase without its second quote, leaves the rows as they are.
         """
-        # A single letter begins nearly every word; it is searched when it stands in quotes.
+        # A single ASCII letter would match nearly every entry, so it is searched only in quotes.
         query = "" if len(query.strip()) < 2 and query.isascii() else query.strip()
         try:
             parse_question(query)
         except BadSearch as error:
             self.filter_line.say([(error.sentence, "warning")])
             return
-        # Beside a whole tree the hits of the search that opened it stay until the user has typed a query.
+        # If the tree was opened from a search, it shows all entries, and its hits stay until the user has typed a
+        # query.
         if (query and self.state.whole) or (query != self.state.query and not self.state.whole):
             self.show(TreeState(self.state.filter, query))
         else:
@@ -228,7 +229,7 @@ class TreePane:
 
     @property
     def _standing(self) -> int | None:
-        """Index of the entry under the cursor, or where it stood when the user began to type or the tree had rows."""
+        """Index of the entry under the cursor; while the user types, or without rows, of the last one under it."""
         if self.origin is not None and self._screen.typing:
             return self.origin
         return self._stood if self.index is None else self.index
@@ -368,7 +369,7 @@ def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int |
 
 
 def _row_of_leaf(session: Session) -> int | None:
-    """Return the leaf, or its nearest ancestor that the filter "default" shows: later entries only keep the books."""
+    """Return the leaf, or its nearest ancestor that the filter "default" shows, because a label has no row there."""
     flags, index = shown(session, "default", session.leaf), session.leaf
     while index is not None and index != ROOT and not flags[index]:
         index = session.parents[index]

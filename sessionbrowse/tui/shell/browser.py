@@ -193,7 +193,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
         """Show a sentence above the footer for some seconds, as plain text without control characters.
 
-        It replaces an earlier one; an equal one is not told again. `keep_lines` keeps the line breaks of a program's
+        It replaces an earlier one; an equal one is not shown again. `keep_lines` keeps the line breaks of a program's
         output.
         """
         short = self.in_short(sentence)
@@ -324,7 +324,7 @@ class Browser(TerminalApp, inherit_bindings=False):
     @property
     @abstractmethod
     def place(self) -> Hashable:
-        """The project or session that the topmost screen is about, dialogs left out: its `CommandScreen.place`."""
+        """The `place` (the project or session that a screen is about) of the topmost screen that is no dialog."""
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""

@@ -37,7 +37,7 @@ do_last = _moving(lambda pane: pane.go_last())
 
 
 def _selecting(select: Callable[[RowList], object]) -> Do:
-    """Return a command that selects rows; it does nothing if no list has the focus, as in a terminal without it."""
+    """Return a command that selects rows; it does nothing if no list has the focus."""
     return _moving(lambda pane: select(pane) if isinstance(pane, RowList) else None)
 
 

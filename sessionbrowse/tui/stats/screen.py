@@ -69,7 +69,7 @@ REFRESH_SECONDS = 0.05
 
 
 class StatsLines(SpanView, can_focus=False):
-    """Lines that a function makes for the width and the height of the widget."""
+    """A widget whose lines are computed by a function of the widget's width and height."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
