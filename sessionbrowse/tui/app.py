@@ -16,7 +16,6 @@ from textual.screen import Screen
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
-from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.options import BrowseOptions
@@ -300,7 +299,7 @@ class BrowseApp(Browser, inherit_bindings=False):
             begin_looks(next(each for each in self.screen_stack if isinstance(each, BrowseScreen)), wanted)
         if sessions:
             self.sessions_found()
-        elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
+        elif not self._has_met and not self.options.roots and self.screen.name != "welcome":
             from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 
             self.push_screen(WelcomeScreen())
@@ -308,7 +307,7 @@ class BrowseApp(Browser, inherit_bindings=False):
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""
         self._has_met = True
-        if self.screen.name == WELCOME:
+        if self.screen.name == "welcome":
             self.pop_screen()
 
     def _keep_view(self) -> None:

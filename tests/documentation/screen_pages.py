@@ -187,14 +187,14 @@ def key_rows(commands: Sequence[Command] = COMMANDS) -> list[str]:
 
 
 def _places(commands: Sequence[Command]) -> str:
-    return ", ".join(dict.fromkeys([contexts.CONTEXT_NAMES[context] for each in commands for context in each.where]))
+    return ", ".join(dict.fromkeys([context for each in commands for context in each.where]))
 
 
 def _rows(places: tuple[str, ...]) -> list[str]:
     bound = Keys()
     rows: dict[tuple[str, str, str], list[str]] = {}
     for command in COMMANDS:
-        here = ", ".join([contexts.CONTEXT_NAMES[place] for place in places if place in command.where])
+        here = ", ".join([place for place in places if place in command.where])
         if here and (command.keys or command.letter):
             shown = [key_label(key) for key in bound.of(command)] or ["x " + command.letter]
             rows.setdefault((command.verb, command.help, here), []).extend(shown)

@@ -15,7 +15,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.cli.parser import AGENT_NAMES
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, EVERYWHERE
+from sessionbrowse.tui.commands.contexts import CONTEXT_STACKS, EVERYWHERE
 from tests.documentation.make_docs import DOCS, pages
 from tests.documentation.screen_pages import SCREENS
 from tests.support.mirrors import mirror
@@ -181,4 +181,4 @@ def test_the_page_of_platforms_names_what_the_program_uses() -> None:
 
 def test_every_screen_of_the_program_is_on_its_page() -> None:
     places = {place for _, _, _, contexts in SCREENS for place in contexts}
-    assert places == set(CONTEXT_NAMES) - {EVERYWHERE}
+    assert places == {place for stack in CONTEXT_STACKS for place in stack} - {EVERYWHERE}

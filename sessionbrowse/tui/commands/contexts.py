@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-# Several contexts apply at a time; a screen lists them with the narrowest first (pane, screen, everywhere).
+# Each context is the name that help and docs give to it. Several apply at a time; a screen lists them with the
+# narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "list"  # Active on the screen that lists projects and sessions, in any pane.
+LIST = "lists"  # Active on the screen that lists projects and sessions, in any pane.
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
 SESSION = "session"  # Active on the screen of one session, in any pane.
 TREE = "tree"
-TREE_LINE = "tree search"  # Active while a tree's search line is focused.
-VIEW = "view"
+TREE_LINE = "search line of a tree"  # Active while this line is focused, as are the other text lines.
+VIEW = "entry, context, raw"
 HELP = "help"
-OVERLAY = "overlay"  # Active on the help screen and in the command palette.
-WELCOME = "welcome"
-TYPING = "typing"  # Active while a search line is focused.
-SEARCHING = "searching"  # Active while the search line of the session list is focused.
-STATS = "stats"
-DOCTOR = "doctor"  # Active on the screen that lists problems of sessions.
-CLEANUP = "cleanup"
-REVIEW = "review"  # Active on the screen that lists secrets to mask.
-DIALOG = "dialog"
-PROMPT = "prompt"
-WORKING = "working"  # Active while the progress window is open.
-
-CONTEXT_NAMES = {
-    EVERYWHERE: "everywhere",
-    LIST: "lists",
-    PROJECTS: "projects",
-    SESSIONS: "sessions",
-    PREVIEW: "preview",
-    SESSION: "session",
-    TREE: "tree",
-    VIEW: "entry, context, raw",
-    HELP: "help",
-    OVERLAY: "help, palette",
-    WELCOME: "first run",
-    TREE_LINE: "search line of a tree",
-    TYPING: "search line of a list",
-    SEARCHING: "search line of sessions",
-    STATS: "cost",
-    DOCTOR: "problems",
-    CLEANUP: "what could go",
-    REVIEW: "secrets",
-    DIALOG: "dialogs",
-    PROMPT: "dialogs with a text line",
-    WORKING: "work under way",
-}
-"""The name of each context in help and docs."""
+OVERLAY = "help, palette"
+WELCOME = "first run"
+TYPING = "search line of a list"
+SEARCHING = "search line of sessions"
+STATS = "cost"
+DOCTOR = "problems"
+CLEANUP = "what could go"
+REVIEW = "secrets"  # Active on the screen that lists secrets to mask.
+DIALOG = "dialogs"
+PROMPT = "dialogs with a text line"
+WORKING = "work under way"  # Active while the progress window is open.
 
 CONTEXT_STACKS = (
     *[(pane, LIST, EVERYWHERE) for pane in (PROJECTS, SESSIONS, PREVIEW)],

@@ -11,7 +11,6 @@ from sessionbrowse.config import Habits
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.commands.contexts import (
-    CONTEXT_NAMES,
     CONTEXT_STACKS,
     EVERYWHERE,
     LIST,
@@ -55,7 +54,7 @@ class Keys:
         if self.types:
             defaults = {command.id: pi_keys(command) for command in COMMANDS}
         self._keys = defaults | chosen
-        self._by_context: dict[str, dict[str, Command]] = {context: {} for context in CONTEXT_NAMES}
+        self._by_context: dict[str, dict[str, Command]] = {context: {} for stack in CONTEXT_STACKS for context in stack}
         clashes: list[str] = []
         # The user's own choices come first, so that they win over the defaults of other commands.
         for command in sorted(self.commands, key=lambda command: command.id not in chosen):
@@ -158,8 +157,7 @@ def _valid(keys: Sequence[str], owner: str, problems: list[str]) -> tuple[str, .
 
 
 def _clash(key: str, taken: Command, command: Command, context: str) -> str:
-    where = CONTEXT_NAMES[context]
-    return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {where}; the first is used."
+    return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {context}; the first is used."
 
 
 # ---- the setting `habits = "pi"`: letters type into the search, commands get Alt+letter or the keys of pi ----

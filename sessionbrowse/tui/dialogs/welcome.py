@@ -28,7 +28,7 @@ class WelcomeScreen(CommandScreen[None]):
     CONTEXTS = (WELCOME,)
 
     def __init__(self) -> None:
-        super().__init__(name=WELCOME)
+        super().__init__(name="welcome")
         self._exists: dict[str, bool | None] = {}
 
     def compose(self) -> ComposeResult:

@@ -311,20 +311,24 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if self.typing:
             typed = self.TYPING_CONTEXT
             contexts = (*contexts, typed) if _types_at_once(self) else (typed, *contexts)
-        resumes = self.browser.options.settings.enter == "resume"
-        # The setting `enter` decides if the key of "open" opens the tree or resumes; show also the other action's key.
-        hidden = {"resume" if resumes else "browse", *(() if context.has_filter else ("next_hit",))}
-        shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id not in hidden]
-        if self.typing and not _types_at_once(self):
-            shown = [each for each in shown if self.TYPING_CONTEXT in each.where or each.id in WHILE_TYPING_SHOWN]
-        shown = [command for command in shown if keys.shown(command, contexts)]
         # Some keys are shown only where they matter most: to leave a review or a search, to delete what is selected.
+        # The setting `enter` decides if the key of "open" opens the tree or resumes; the other action's key is shown.
+        resumes = self.browser.options.settings.enter == "resume"
         needed = {
+            "resume": not resumes,
+            "browse": resumes,
+            "next_hit": context.has_filter,
             "back": REVIEW in contexts or bool(self.back_clears),
             "delete": context.selected,
             "search_tools": context.has_filter or self.typing,
         }
-        shown = [command for command in shown if needed.get(command.id, True)]
+        shown = [
+            command
+            for command in keys.at(contexts)
+            if command.id in FOOTER and needed.get(command.id, True) and keys.shown(command, contexts)
+        ]
+        if self.typing and not _types_at_once(self):
+            shown = [each for each in shown if self.TYPING_CONTEXT in each.where or each.id in WHILE_TYPING_SHOWN]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))
@@ -448,11 +452,9 @@ def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
         return None
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT
     active = screen.active_contexts()
-    if _types_at_once(screen):
-        # With the setting `habits = "pi"`, all commands work while the user types, but Escape clears the text line.
-        command = (keys.find(key, (context,)) if key == "escape" else None) or keys.find(key, active)
-        command = command or keys.find(key, (context,))
-        return None if command is not None and command.id in NOT_WHILE_TYPING else command
-    command = keys.find(key, (context,)) or keys.find(key, active)
-    works = command is not None and (command.id in WHILE_TYPING or context in command.where)
-    return command if works else None
+    at_once = _types_at_once(screen)
+    # With the setting `habits = "pi"`, all commands work while the user types, but Escape clears the text line.
+    command = keys.find(key, (*active, context) if at_once and key != "escape" else (context, *active))
+    if command is None or (at_once and command.id in NOT_WHILE_TYPING):
+        return None
+    return command if at_once or command.id in WHILE_TYPING or context in command.where else None

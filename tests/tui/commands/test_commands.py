@@ -13,7 +13,6 @@ from sessionbrowse.tui.clean.redact_session import ReviewScreen
 from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CLEANUP,
-    CONTEXT_NAMES,
     CONTEXT_STACKS,
     DIALOG,
     DOCTOR,
@@ -119,11 +118,11 @@ def test_every_command_is_described_as_the_style_asks(command) -> None:
     assert 1 <= len(command.title.replace(",", "").split()) <= 2
     assert not command.help.endswith(".")
     assert command.group in GROUPS
-    assert set(command.where) <= set(CONTEXT_NAMES)
+    assert set(command.where) <= set(SCREENS)
 
 
 def test_every_place_belongs_to_some_screen() -> None:
-    assert {place for places in CONTEXT_STACKS for place in places} == set(CONTEXT_NAMES) == set(SCREENS)
+    assert {place for places in CONTEXT_STACKS for place in places} == set(SCREENS)
 
 
 def test_no_screen_has_a_command_that_the_table_lacks() -> None:

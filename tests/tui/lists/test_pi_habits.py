@@ -50,7 +50,7 @@ def test_no_key_of_pis_habits_means_two_things() -> None:
 
 def test_no_command_of_lists_and_tree_has_a_key_that_types() -> None:
     keys = Keys(habits="pi")
-    for command in keys.at(("sessions", "projects", "list", "tree", "session", "everywhere")):
+    for command in keys.at(("sessions", "projects", "lists", "tree", "session", "everywhere")):
         typed = {key for key in keys.of(command) if len(key_label(key)) == 1 and key_label(key).isascii()}
         assert typed <= {"L", "T"}, command.id
     assert keys.shown(BY_ID["resume_as"]) == "alt+R"
