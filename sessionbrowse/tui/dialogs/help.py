@@ -43,11 +43,11 @@ class HelpScreen(TextWindow):
             yield TextView(id="window-text")
             yield FilterLine(id="filter")
 
-    def on_mount(self) -> None:
-        """Show the keys of all commands; the border shows the keys that filter the list and close the window."""
-        super().on_mount()
+    @property
+    def keys_line(self) -> str:
+        """The keys that filter the list and close the window."""
         keys = self.browser.keys.key_of
-        self.query_one("#text-window").border_subtitle = f"{keys('find_key')} filter · {keys('close')} close"
+        return f"{keys('find_key')} filter · {keys('close')} close"
 
     def moving(self) -> TextView:
         """Return the list of keys, which the movement keys scroll while the user types a filter."""
@@ -65,7 +65,7 @@ class HelpScreen(TextWindow):
     def text_changed(self, text: str) -> None:
         """Show the keys of the commands that match the typed words."""
         self._words = text
-        self.moving().show(self.parts())
+        self.show_parts()
 
     def do_find_key(self) -> None:
         """Open the filter line; the user types words, and only commands that contain these words are shown."""

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -34,11 +35,20 @@ class TextWindow(CommandScreen[None]):
     def on_mount(self) -> None:
         """Show the window's title and text, and focus the text."""
         window = self.query_one("#text-window")
-        window.border_title = Content(self._heading)
-        window.border_subtitle = Content(f"{self.browser.keys.key_of('close')} closes")
-        text = self.query_one("#window-text", TextView)
-        text.show(self.parts())
-        self.set_focus(text)
+        window.border_title = Content(clean(self._heading))
+        window.border_subtitle = Content(self.keys_line)
+        self.show_parts()
+        self.set_focus(self.query_one(TextView))
+
+    @property
+    def keys_line(self) -> str:
+        """The keys of the window, shown in its border."""
+        return f"{self.browser.keys.key_of('close')} closes"
+
+    def show_parts(self) -> None:
+        """Show the window's text as it is now; do nothing before the window has its widgets."""
+        for text in self.query(TextView):
+            text.show(self.parts())
 
     def parts(self) -> Sequence[Part]:
         """Return the text of the window, as the parts that a `TextView` shows."""

@@ -230,12 +230,6 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
     """
     browser = screen.browser
 
-    def start() -> None:
-        try:
-            go()
-        except SessionBrowseError as error:
-            browser.say(error.sentence, "error")
-
     def check(run: ChangeRun) -> BeforeResume:
         context = run.context
         if summary.left_behind or summary.bytes <= CHECKED_BYTES:
@@ -244,13 +238,13 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
 
     def show(before: BeforeResume) -> None:
         if before.warning is None and before.left_behind is None and before.stops is None:
-            start()
+            go()
         else:
-            _ask(screen, summary, before, start)
+            _ask(screen, summary, before, go)
 
     def on_error(error: Exception) -> None:
         if isinstance(error, SessionBrowseError):
-            start()  # The check of the session failed; `go` will fail for the same reason, with a better message.
+            go()  # The check of the session failed; `go` will fail for the same reason, with a better message.
         else:
             browser.say(repr(error), "error")
 
