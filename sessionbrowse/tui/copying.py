@@ -12,14 +12,13 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
-from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.reading.views import ViewedEntry, ViewName
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.text_view import TextView
 
-Find = Callable[[], str]
+Find = Callable[[ChangeRun], str]
 """A function that returns the text to copy; called in a background thread."""
 
 
@@ -29,9 +28,9 @@ def do_copy_text(screen: CommandScreen[None]) -> None:
     if viewed is None:
         return
     if viewed.index is None:
-        _copy(screen, lambda: viewed.summary.path, "the path of the session's file")
+        copy_found(screen, lambda run: viewed.summary.path, "the path of the session's file")
     else:
-        _copy(screen, _shown(screen, viewed), f"the {_NAMES[viewed.view]}")
+        copy_found(screen, _shown(screen, viewed), f"the {_NAMES[viewed.view]}")
 
 
 def do_copy(screen: CommandScreen[None]) -> None:
@@ -39,34 +38,31 @@ def do_copy(screen: CommandScreen[None]) -> None:
     viewed = screen.viewed_entry
     if viewed is None:
         return
-    offers = _offers(screen, viewed)
-    choices = [
-        Choice(key, name, do=partial(_copy, screen, find, f"the {name[0].lower()}{name[1:]}"))
-        for key, (name, find) in offers.items()
-    ]
+    summary, session, index = viewed.summary, viewed.session, viewed.index
+    choices: list[Choice] = []
+
+    def offer(key: str, name: str, find: Find) -> None:
+        what = f"the {name[0].lower()}{name[1:]}"
+        choices.append(Choice(key, name, do=lambda: copy_found(screen, find, what)))
+
+    if session is not None and index is not None:
+        offer("text", "Text of the entry", lambda run: entry_text(session, index))
+        offer("raw", "Raw line of the entry", lambda run: raw_text(session, index))
+        offer("entry", "Id of the entry", lambda run: session.ids[index] or "")
+    offer("id", "Id of the session", lambda run: summary.id or "")
+    offer("path", "Path of the session's file", lambda run: summary.path)
+    if summary.cwd:
+        offer("cwd", "Directory of the session", lambda run: summary.own_cwd)
+    source = screen.browser.source
+    offer("resume", "Command that resumes the session", lambda run: source.plan_resume(summary, None).line_to_copy())
     ask(screen.browser, "Copy", [], choices)
 
 
-def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple[str, Find]]:
-    summary, session, index = viewed.summary, viewed.session, viewed.index
-    offers: dict[str, tuple[str, Find]] = {}
-    if session is not None and index is not None:
-        offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
-        offers["raw"] = ("Raw line of the entry", lambda: raw_text(session, index))
-        offers["entry"] = ("Id of the entry", lambda: session.ids[index] or "")
-    offers["id"] = ("Id of the session", lambda: summary.id or "")
-    offers["path"] = ("Path of the session's file", lambda: summary.path)
-    if summary.cwd:
-        offers["cwd"] = ("Directory of the session", lambda: summary.own_cwd)
-    source = screen.browser.source
-    offers["resume"] = ("Command that resumes the session", lambda: source.plan_resume(summary, None).line_to_copy())
-    return offers
-
-
-def _copy(screen: CommandScreen[None], find: Find, what: str) -> None:
+def copy_found(screen: CommandScreen[None], find: Find, what: str) -> None:
+    """Copy the text that `find` returns to every clipboard, and say which thing (`what`) was copied."""
     browser = screen.browser
     to_terminal = partial(browser.call_from_thread, browser.copy_to_clipboard)
-    browser.changes.run(lambda run: copy_text(find(), what, to_terminal, browser.options.environ), browser.say)
+    browser.changes.run(lambda run: copy_text(find(run), what, to_terminal, browser.options.environ), browser.say)
 
 
 def do_edit(screen: CommandScreen[None]) -> None:
@@ -83,7 +79,7 @@ def do_edit(screen: CommandScreen[None]) -> None:
     def work(run: ChangeRun) -> Path:
         if whole_file:
             return private_copy(browser.temporary_copies, Path(path))
-        return browser.temporary_copies.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
+        return browser.temporary_copies.write(copyable(find(run)).encode("utf-8", "replace"), "entry.md", mode=0o400)
 
     browser.changes.run(work, partial(_open_copy, screen, command))
 
@@ -123,27 +119,22 @@ def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path
 def _open_file(screen: CommandScreen[None], command: tuple[str, ...], path: Path) -> None:
     from sessionbrowse.services.resume.plan import ResumeCommand
 
-    browser = screen.browser
-    lent = ResumeCommand(agent=command[0], argv=(*command, str(path)), cwd=os.getcwd())
-    failure = lend_terminal(screen.app, lent, browser.options.environ)
-    screen.app.refresh(layout=True)
-    if failure is not None:
-        browser.say(failure, "error")
+    screen.browser.lend_terminal(ResumeCommand(agent=command[0], argv=(*command, str(path)), cwd=os.getcwd()))
 
 
 def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
     """Return a function that returns the text of the current view: entry, context, raw line or comparison."""
     session, index = viewed.session, viewed.index
     if session is None or index is None:
-        return lambda: viewed.summary.path
+        return lambda run: viewed.summary.path
     if viewed.view == "entry":
-        return lambda: entry_text(session, index)
+        return lambda run: entry_text(session, index)
     if viewed.view == "raw":
-        return lambda: raw_text(session, index)
+        return lambda run: raw_text(session, index)
     if viewed.view == "context":
-        return lambda: context_text(session, index)
+        return lambda run: context_text(session, index)
     parts = screen.query_one("#view", TextView).parts
-    return lambda: "\n".join([part.plain() for part in parts])
+    return lambda run: "\n".join([part.plain() for part in parts])
 
 
 _NAMES: dict[ViewName, str] = {

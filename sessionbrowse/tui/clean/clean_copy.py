@@ -70,11 +70,9 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
             browser.say("This session has nothing to drop.")
             return
 
-        def make(where: Where) -> None:
-            _make(screen, verb, plan, where, seen)
-
-        def to_file() -> None:
-            ask_for_file(screen, screen.summary, f"{_DONE[verb]} copy", lambda to: make(Where(to=to)))
+        make = partial(_make, screen, verb, plan, seen)
+        title = f"{_DONE[verb]} copy"
+        to_file = partial(ask_for_file, screen, screen.summary, title, lambda to: make(Where(to=to)))
 
         def mend() -> None:
             said, again = f"Repaired {quoted(named(screen.summary))}.", partial(_preview, screen, verb, plan)
@@ -82,9 +80,9 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
 
         beside = Where(to=os.path.dirname(screen.summary.path), new_id=True)
         choices = [
-            Choice("beside", "Copy as a new session", "the original stays", do=lambda: make(beside)),
+            Choice("beside", "Copy as a new session", "the original stays", do=partial(make, beside)),
             Choice("file", "Write a copy to a file …", "the original stays", do=to_file),
-            Choice("place", "Replace this session", "original moves to trash", do=lambda: make(Where())),
+            Choice("place", "Replace this session", "original moves to trash", do=partial(make, Where())),
             CANCEL,
         ]
         if seen.damage is not None:
@@ -108,7 +106,7 @@ def preview_parts(seen: Cleaned) -> list[Part]:
     return paragraph(*lines)
 
 
-def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: Cleaned) -> None:
+def _make(screen: SessionScreen, verb: str, plan: MakePlan, seen: Cleaned, where: Where) -> None:
     """Write the copy or replace the session, unless the session changed since the preview."""
     browser, summary = screen.browser, screen.summary
     target = browser.changes.target(summary)

@@ -13,7 +13,8 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, ask, paragraph
+from sessionbrowse.tui.copying import copy_found
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph
 from sessionbrowse.tui.outside.viewer import open_file
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -45,26 +46,14 @@ def do_export(screen: CommandScreen[None]) -> None:
 
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
-    entry_id = screen.entry_id if screen.name == "session" else None
-    # A second Enter takes the first choice, so the first one is the safe one, with secrets masked.
-    choices = [Choice("masked", "Whole session, secrets masked after a review …"), Choice("plain", "As it is")]
-    if entry_id is not None:
-        choices += [
-            Choice("masked-at", "Only the path to this entry, with secrets masked …"),
-            Choice("plain-at", "Only the path to this entry, unmasked"),
-        ]
+    form: Format = next((one for one in FORMATS if one == key), "markdown")
+    write = _to_clipboard if key == _CLIPBOARD else partial(_to_file, ending=_ENDINGS.get(key, ""))
+    home, target = screen.browser.home, screen.browser.changes.target(summary)
 
-    def answered(how: str | None) -> None:
-        if how is None:
-            return
-        at = entry_id if how.endswith("-at") else None
-        form: Format = next((one for one in FORMATS if one == key), "markdown")
-        write = _to_clipboard if key == _CLIPBOARD else partial(_to_file, ending=_ENDINGS.get(key, ""))
-        home, target = screen.browser.home, screen.browser.changes.target(summary)
-        if how.startswith("plain"):
-            write(screen, summary, lambda run: export(target.path, target.agent, form, at=at, home=home))
-            return
+    def plain(at: str | None) -> None:
+        write(screen, summary, lambda run: export(target.path, target.agent, form, at=at, home=home))
 
+    def masked(at: str | None) -> None:
         def accepted(review: Review, is_masked: IsMasked) -> None:
             def pieces(run: ChangeRun) -> Iterator[bytes]:
                 return export_redacted(target, form, review, is_masked, at=at, home=home, context=run.context)
@@ -73,17 +62,24 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
 
         review_session(screen, summary, accepted)
 
+    # A second Enter takes the first choice, so the first one is the safe one, with secrets masked.
+    choices = [
+        Choice("masked", "Whole session, secrets masked after a review …", do=partial(masked, None)),
+        Choice("plain", "As it is", do=partial(plain, None)),
+    ]
+    if screen.name == "session" and screen.entry_id is not None:
+        at = screen.entry_id
+        choices += [
+            Choice("masked-at", "Only the path to this entry, with secrets masked …", do=partial(masked, at)),
+            Choice("plain-at", "Only the path to this entry, unmasked", do=partial(plain, at)),
+        ]
     parts = session_parts([summary], screen.browser.home)
-    screen.browser.push_screen(AskScreen(f"Export as {_TITLES.get(key, ('Markdown',))[0]}", parts, choices), answered)
+    ask(screen.browser, f"Export as {_TITLES.get(key, ('Markdown',))[0]}", parts, choices)
 
 
 def _to_clipboard(screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, masked: bool = False) -> None:
-    browser = screen.browser
-
-    def show(content: bytes) -> None:
-        browser.copy(content.decode("utf-8", "replace"), f"the session as Markdown{_MASKED if masked else ''}")
-
-    browser.changes.run(lambda run: b"".join(_stoppable(pieces(run), run)), show)
+    what = f"the session as Markdown{_MASKED if masked else ''}"
+    copy_found(screen, lambda run: b"".join(_stoppable(pieces(run), run)).decode("utf-8", "replace"), what)
 
 
 def _to_file(
@@ -111,7 +107,7 @@ def _offer_to_open(screen: CommandScreen[None], path: str, *, masked: bool) -> N
     choices = [
         Choice("no", "Done"),
         Choice("open", "Open it", do=lambda: browser.changes.run(lambda run: open_file(path, environ), browser.say)),
-        Choice("path", "Copy its path", do=lambda: browser.copy(path, "the path of the export")),
+        Choice("path", "Copy its path", do=lambda: copy_found(screen, lambda run: path, "the path of the export")),
     ]
     ask(browser, "Written", paragraph([(shown, "title")]), choices)
 

@@ -79,7 +79,7 @@ def copy_text(
     if not fits_terminal:
         limit = text.size(LARGEST_FOR_TERMINAL)
         raise TooLargeToCopy(
-            f"{size} is more than a terminal's clipboard takes ({limit}). Press e to open the text in your editor."
+            f"{size} is more than a terminal's clipboard takes ({limit}); open it in your editor, or export it."
         )
     return done
 

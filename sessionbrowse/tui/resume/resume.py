@@ -28,6 +28,7 @@ from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.copying import copy_found
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, one_line
@@ -87,7 +88,9 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
         usual = "default" if way == _usual(screen) else ""
         begin = partial(_begin, screen, summary, way)
         choices.append(Choice(way, text, reason or usual, "faint" if reason else "", do=begin))
-    choices.append(Choice("clipboard", "Copy the command", do=lambda: _copy(screen, summary)))
+    source, what = screen.browser.source, "the command that resumes the session"
+    copy = partial(copy_found, screen, lambda run: source.plan_resume(summary, None).line_to_copy(), what)
+    choices.append(Choice("clipboard", "Copy the command", do=copy))
     if screen.find_handler("convert") is not None:
         convert = partial(screen.give, BY_ID["convert"])
         choices.append(Choice("convert", "In another agent …", "carries the session over", do=convert))
@@ -212,14 +215,6 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
                 lambda context: start_command(command, template, environ),
                 lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
             )
-
-
-def _copy(screen: CommandScreen[None], summary: Summary) -> None:
-    browser = screen.browser
-    browser.changes.run(
-        lambda context: browser.source.plan_resume(summary, None).line_to_copy(),
-        lambda line: browser.copy(line, "the command that resumes the session"),
-    )
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:

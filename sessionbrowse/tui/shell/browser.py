@@ -188,7 +188,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         self.theme = names[(at + 1) % len(names)]
         self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
 
-    # -- messages and clipboard --------------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------------------------------
 
     def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
         """Show a sentence above the footer for some seconds, as plain text without control characters.
@@ -222,11 +222,6 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     def in_short(self, sentence: str) -> str:
         """Return a sentence in which `~` replaces the home directory in paths."""
         return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
-
-    def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal, and say which thing (`what`) was copied."""
-        self.copy_to_clipboard(content)
-        self.say(f"Copied {what}.")
 
 
 class Browser(TerminalApp, inherit_bindings=False):
@@ -290,7 +285,7 @@ class Browser(TerminalApp, inherit_bindings=False):
         return [cwd for cwd in here if self.exists.get(cwd) is not False]
 
     def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run a command that starts an agent, and show the browser when the agent has ended."""
+        """Leave the full screen, run a command such as an agent, and show the browser when the command has ended."""
         failure = lend_terminal(self, command, self.options.environ)
         self._session_cache.forget()
         if failure is not None:
