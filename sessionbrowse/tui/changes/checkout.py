@@ -12,7 +12,6 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
-from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -24,15 +23,10 @@ def do_checkout(screen: CommandScreen[None]) -> None:
     if summary is None or entry_id is None:
         return
     parts = [] if viewed is None else entry_parts(viewed, screen.browser.home)
-    parts = [*(parts or session_parts([summary], screen.browser.home)), *checkout_parts(summary)]
+    effect = f"{summary.agent} will resume there: a line is added to the session's file. No entry is removed."
+    parts = [*(parts or session_parts([summary], screen.browser.home)), *paragraph([(effect, "")])]
     go = Choice("go", "Check out", do=lambda: check_out_shown(screen, summary, entry_id))
     ask(screen.browser, "Check out?", parts, [go, CANCEL])
-
-
-def checkout_parts(summary: Summary) -> list[Part]:
-    """Return the lines of a dialog that say what checking out an entry does."""
-    effect = f"{summary.agent} will resume there: a line is added to the session's file. No entry is removed."
-    return paragraph([(effect, "")])
 
 
 def check_out_shown(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:

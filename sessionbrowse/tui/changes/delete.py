@@ -28,7 +28,7 @@ def do_delete(screen: CommandScreen[None]) -> None:
     browser, chosen = screen.browser, outermost(list(screen.chosen), lambda summary: summary.path)
     if not chosen:
         return
-    children = _children(chosen, browser.library.all())
+    forks = [summary for summary in browser.library.all() if summary.parent_session is not None]
     targets = [browser.changes.target(summary) for summary in chosen]
 
     def plan_all(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
@@ -38,7 +38,7 @@ def do_delete(screen: CommandScreen[None]) -> None:
                 break
             run.report(number, len(targets), named(summary))
             try:
-                found.append(plan_delete(target, run.context, children.get(summary.path, [])))
+                found.append(plan_delete(target, run.context, forks))
             except SessionBrowseError as reason:
                 found.append(reason)
         return found
@@ -103,18 +103,6 @@ def _delete(
 
     items = session_items(changes, chosen, make)
     changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
-
-
-def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Return a map from each chosen session's path to the sessions that were forked from it."""
-    by_parent: dict[str, list[Summary]] = {}
-    for summary in everything:
-        if summary.parent_session is not None:
-            by_parent.setdefault(summary.parent_session, []).append(summary)
-    return {
-        one.path: [child for name in dict.fromkeys((one.path, one.id)) for child in by_parent.get(name or "", ())]
-        for one in chosen
-    }
 
 
 def unit_lines(units: Sequence[DeletePlan]) -> list[Line]:

@@ -136,20 +136,14 @@ def review_session(screen: CommandScreen[None], summary: Summary, accepted: Call
 def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked) -> None:
     write = partial(_write, screen, summary, review, is_masked)
     to_file = partial(ask_for_file, screen, summary, "Masked copy", lambda to: write(Where(to=to)))
-    beside = Where(to=os.path.dirname(summary.path), new_id=True)
-    choices = [
-        Choice("file", "Write a copy to a file …", "a session file (JSONL)", do=to_file),
-        *(
-            []
-            if RULES[summary.agent].only_read
-            else [Choice("beside", "Copy as a new session", do=lambda: write(beside))]
-        ),
-        CANCEL,
-    ]
+    choices = [Choice("file", "Write a copy to a file …", "a session file (JSONL)", do=to_file)]
+    if not RULES[summary.agent].only_read:
+        beside = partial(write, Where(to=os.path.dirname(summary.path), new_id=True))
+        choices.append(Choice("beside", "Copy as a new session", do=beside))
     browser = screen.browser
     other = f"{browser.keys.key_of('export')} writes a masked HTML page, Markdown or JSON."
     parts = [*session_parts([summary], browser.home), *paragraph([(other, "dim")])]
-    ask(browser, "Mask secrets", parts, choices)
+    ask(browser, "Mask secrets", parts, [*choices, CANCEL])
 
 
 def _write(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked, where: Where) -> None:

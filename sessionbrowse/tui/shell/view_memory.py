@@ -20,17 +20,15 @@ class ViewMemory:
     """
 
     def __init__(self, options: BrowseOptions) -> None:
+        self._options = options
         self._settings = options.settings
         self._is_on = options.restores
-        self._pick = options.pick
-        self._here = options.here
-        self._state = str(options.state)
         self._scope = scope_key(options.roots, options.shown_agents)
         self._lists: ListView | None = None
         self._sessions: dict[str, SessionView] = {}
         self._seen: dict[str, SessionView] = {}
         if self._is_on:
-            self._lists, self._sessions = recall(self._state, self._scope)
+            self._lists, self._sessions = recall(str(options.state), self._scope)
         self._wanted_theme = theme.textual_name(self.theme or self._settings.theme) or theme.DARK
         self.first_theme = theme.fitting(self._wanted_theme, terminal_colors(options.environ))
         """The theme in which the browser starts, by the name that Textual has for it."""
@@ -59,10 +57,10 @@ class ViewMemory:
             by_repository=settings.projects_by == "repository",
             all_open=not settings.fold_families,
         )
-        pick = self._pick
+        pick, here = self._options.pick, self._options.here
         if pick is not None:
-            return replace(view, project=self._here if pick.here else None)
-        project = self._here if settings.scope == "project" else None
+            return replace(view, project=here if pick.here else None)
+        project = here if settings.scope == "project" else None
         if left is None:
             return replace(view, project=project)
         changed = {name: getattr(view, name) for setting, name in _BY_SETTING.items() if not self._holds(left, setting)}
@@ -94,4 +92,4 @@ class ViewMemory:
         if self._is_on:
             given = {setting: getattr(self._settings, setting) for setting in ("theme", *_BY_SETTING)}
             view = replace(lists, theme=self._wanted_theme if shown == self.first_theme else shown, given=given)
-            remember(self._state, self._scope, view, self._seen)
+            remember(str(self._options.state), self._scope, view, self._seen)

@@ -354,14 +354,6 @@ class RowList(RowsView, can_focus=True):
             top = round(self.scroll_y)
             self._showing(range(top, top + self.size.height))
 
-    def on_focus(self) -> None:
-        """Repaint the list, because its cursor looks different while the list has the focus."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """Repaint the list, because its cursor looks different after the list lost the focus."""
-        self.refresh()
-
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row; a double click opens the row, Ctrl+click marks it."""
         offset = event.get_content_offset(self)
