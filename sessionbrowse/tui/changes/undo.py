@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse import text
-from sessionbrowse.errors import CannotUndo
+from sessionbrowse.errors import CannotUndo, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.delete import restorable
 from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.services.transaction.change import recover_interrupted
 from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
-from sessionbrowse.tui.changes.reread import Known, Listed, listed_in
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, quoted, title_of
+from sessionbrowse.tui.changes.reread import listed_in
+from sessionbrowse.tui.changes.session_titles import LARGEST_BYTES, MOST_OPENED, named, quoted, title_of
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask, paragraph
 from sessionbrowse.tui.paint.spans import GLYPHS, one_line
+from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList
 
 MOST_CHANGES = 500
 """Maximum number of changes in the undo list, newest first."""
+
+MOST_IN_WORDS = 30
+"""Number of newest changes whose sessions are opened for the texts of their entries."""
 
 _TRASH = "trash"
 """The verb of a row of the undo list that stands for a deleted session, which can be restored by itself."""
@@ -60,7 +67,7 @@ def do_undo(screen: CommandScreen[None]) -> None:
         else:
             _take_back(screen, last.row)
 
-    browser.changes.run(lambda run: read_last(run, browser.library.get, listed_in(browser)), take_or_ask)
+    browser.changes.run(lambda run: read_last(run, browser), take_or_ask)
 
 
 def _is_on_screen(screen: CommandScreen[None], last: LastChange) -> bool:
@@ -104,7 +111,7 @@ def do_changes(screen: CommandScreen[None]) -> None:
 
         browser.push_screen(AskScreen("Undo and trash", [], choices, empty=empty), answered)
 
-    browser.changes.run(lambda run: read_all(run, browser.library.get), show)
+    browser.changes.run(lambda run: read_all(run, browser), show)
 
 
 def _restore(screen: CommandScreen[None], row: UndoRow) -> None:
@@ -168,9 +175,9 @@ class LastChange(Struct, frozen=True):
     paths: tuple[frozenset[str], ...] = ()
 
 
-def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None:
+def read_last(run: ChangeRun, browser: Browser) -> LastChange | None:
     """Return the last change that can be undone; None if there is none. For background threads."""
-    rows = read_changes(run, known, most=1)
+    rows, listed = read_changes(run, browser, most=1), listed_in(browser)
     if not rows:
         return None
     journal, undo_id = run.context.journal, rows[0].change.undo_id
@@ -186,30 +193,51 @@ def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None
     return LastChange(rows[0], " ".join(remarks), tuple(paths))
 
 
-def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list[UndoRow]:
+def read_changes(run: ChangeRun, browser: Browser, most: int = MOST_CHANGES) -> list[UndoRow]:
     """Return the changes that can be undone, newest first, at most `most`. For background threads."""
     recover_interrupted(run.context)
-    rows = undoable(run.context)[:most]
+    rows, known = undoable(run.context)[:most], browser.library.get
     changes = run.context.journal.changes()
     return [
-        UndoRow(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        UndoRow(
+            in_words(row, browser) if number < MOST_IN_WORDS else row,
+            title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "",
+        )
         for number, row in enumerate(rows)
     ]
 
 
-def read_all(run: ChangeRun, known: Known) -> list[UndoRow]:
+def in_words(change: Undoable, browser: Browser) -> Undoable:
+    """Return a change of an entry with the entry's text instead of its id. For background threads."""
+    if change.verb not in ("label", "checkout"):
+        return change
+    try:
+        if os.path.getsize(change.path) > LARGEST_BYTES:
+            return change
+        session = browser.open_session(change.path, change.agent)
+    except (OSError, SessionBrowseError):
+        return change
+
+    def text_of(found: re.Match[str]) -> str:
+        index = session.index_by_id.get(found[0])
+        return found[0] if index is None else quoted(one_line(row_text(session, index, browser.home), 30))
+
+    return replace(change, summary=re.sub(r"[\w-]+", text_of, change.summary))
+
+
+def read_all(run: ChangeRun, browser: Browser) -> list[UndoRow]:
     """Return the changes that can be undone and the deleted sessions that can be restored, newest first."""
     trash = [
         UndoRow(
             Undoable(
                 undo_id=one.id, time=one.time, verb=_TRASH, agent=one.agent, path=one.path, summary="", group=one.group
             ),
-            title_of(one, known, opens=number < MOST_OPENED),
+            title_of(one, browser.library.get, opens=number < MOST_OPENED),
         )
         for number, one in enumerate(restorable(run.context))
     ]
     single = {row.change.undo_id for row in trash}
-    rows = [row for row in read_changes(run, known) if row.change.undo_id not in single]
+    rows = [row for row in read_changes(run, browser) if row.change.undo_id not in single]
     return sorted([*rows, *trash], key=lambda row: row.change.time, reverse=True)
 
 

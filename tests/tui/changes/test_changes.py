@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -167,6 +168,19 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
         assert names_in(renamed[1]) == ["second name"]
+
+
+async def test_the_list_of_changes_shows_the_text_of_entries_instead_of_their_ids(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter", "L")
+        await browser.type("mine")
+        await browser.press("enter", "home", "x", "c", "enter")
+        await browser.press("U")
+        checked_out, labelled = browser.rows("#dialog-rows")[:2]
+        assert "first question" in checked_out
+        assert "second answer" in labelled
+        assert not re.search("[0-9a-f]{8}", checked_out + labelled), (checked_out, labelled)
 
 
 async def test_a_refused_undo_names_the_key_of_the_list_where_another_is_chosen(store: Store) -> None:
