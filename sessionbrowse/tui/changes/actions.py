@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textual import events
@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 class ActionsScreen(AskScreen):
     """The actions menu; its result is the id of the chosen command. A verb's own key chooses it here too."""
 
-    def __init__(self, parts: Sequence[Part], commands: Sequence[Command], whys: Sequence[str | None], keys: Keys):
+    def __init__(self, parts: Sequence[Part], commands: Sequence[Command], whys: Mapping[str, str | None], keys: Keys):
         super().__init__("Actions", parts, [Choice(command.id, command.title) for command in commands])
         self._rows = [
             [
@@ -34,7 +34,7 @@ class ActionsScreen(AskScreen):
                 (f"{command.title:<{_TITLE_CELLS}}", "faint" if why else ""),
                 (f"{why.removesuffix('.')}: {command.help}" if why else command.help, "faint" if why else "dim"),
             ]
-            for command, why in zip(commands, whys, strict=True)
+            for command, why in zip(commands, whys.values(), strict=True)
         ]
         self._by_key = {key: command.id for command in reversed(commands) for key in keys.of(command)}
         self._by_key |= {command.letter: command.id for command in commands if command.letter}
@@ -60,16 +60,13 @@ def do_actions(screen: CommandScreen[Any]) -> None:
     own = [command for command in here if command.group == CUSTOM]
     verbs = [keys.by_id[command_id] for command_id in ACTIONS]
     commands = [*(command for command in verbs if command.letter or command in here), *own]
-    whys = [_why_not(command, command in here, contexts, context) for command in commands]
+    whys = {command.id: _why_not(command, command in here, contexts, context) for command in commands}
 
     def chosen(command_id: str | None) -> None:
-        if command_id is None:
-            return
-        why = dict(zip([command.id for command in commands], whys, strict=True))[command_id]
-        if why is None:
-            screen.give(keys.by_id[command_id])
-        else:
+        if command_id is not None and (why := whys[command_id]) is not None:
             browser.say(why, "warning")
+        elif command_id is not None:
+            screen.give(keys.by_id[command_id])
 
     browser.push_screen(ActionsScreen(_subject_parts(screen), commands, whys, keys), chosen)
 

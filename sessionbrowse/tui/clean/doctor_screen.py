@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -210,7 +210,7 @@ class DoctorScreen(FindingsScreen[Finding]):
     def do_mend(self) -> None:
         """Ask for a remedy of the chosen damage (repair, check out, relocate or delete), and run it."""
         chosen = [one for one in self.chosen_findings if one.can_do]
-        broken = _sessions([one for one in chosen if "repair" in one.can_do])
+        broken = self.sessions_of([one for one in chosen if "repair" in one.can_do])
         at_cursor = self.finding.can_do if self.finding is not None else ()
         choices = []
         if broken:
@@ -226,7 +226,7 @@ class DoctorScreen(FindingsScreen[Finding]):
             choices.append(Choice("relocate", "Relocate the project …", do=lambda: do_relocate(self)))
         if "delete" in at_cursor:
             choices.append(Choice("delete", "Delete …", do=lambda: do_delete(self)))
-        parts = session_parts(broken or _sessions(chosen), self.browser.home)
+        parts = session_parts(broken or self.sessions_of(chosen), self.browser.home)
         ask(self.browser, "Mend", parts, [*choices, CANCEL])
 
     def _repair(self, sessions: Sequence[Summary], to: str | None = None) -> None:
@@ -243,10 +243,6 @@ class DoctorScreen(FindingsScreen[Finding]):
 
         items = session_items(changes, sessions, make)
         changes.carry_out(ChangePlan(title="Repairing", items=items, describe=describe))
-
-
-def _sessions(findings: Iterable[Finding]) -> list[Summary]:
-    return list({one.summary.path: one.summary for one in findings}.values())
 
 
 def do_cleanup(screen: BrowseScreen) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from textual import on
@@ -109,7 +109,11 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
     @property
     def chosen(self) -> Sequence[Summary]:
         """The sessions of the marked findings, or of the finding under the cursor, without duplicates."""
-        return list({one.path: one for one in map(self.session_of, self.chosen_findings)}.values())
+        return self.sessions_of(self.chosen_findings)
+
+    def sessions_of(self, findings: Iterable[F]) -> list[Summary]:
+        """Return the sessions of findings, each once."""
+        return list({one.path: one for one in map(self.session_of, findings)}.values())
 
     @property
     def subject(self) -> Summary | None:
@@ -173,8 +177,8 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
     def _show_rest(self) -> None:
         finding = self.finding
         self.query_one("#finding", TextView).show(self.parts_of(finding) if finding is not None else [])
-        sessions = {one.path: one for one in map(self.session_of, self.findings)}
-        left: Line = [(self.HEADING, "title"), (f"  {self.amount(list(sessions.values()))}", "dim")]
+        amount = self.amount(self.sessions_of(self.findings))
+        left: Line = [(self.HEADING, "title"), (f"  {amount}", "dim")]
         right = self.selected_words() if self._read is None else progress_bar(*self._read)
         self.query_one("#header", Bar).show(left, right)
         self.update_footer()

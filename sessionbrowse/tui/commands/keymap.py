@@ -50,9 +50,7 @@ class Keys:
             else:
                 problems.append(f"Keys in the settings: there is no command named {written!r}.")
         chosen |= {command.id: _valid(command.keys, command.title, problems) or () for command in own}
-        defaults = {command.id: command.keys for command in COMMANDS}
-        if self.types:
-            defaults = {command.id: pi_keys(command) for command in COMMANDS}
+        defaults = {command.id: pi_keys(command) if self.types else command.keys for command in COMMANDS}
         self._keys = defaults | chosen
         self._by_context: dict[str, dict[str, Command]] = {context: {} for stack in CONTEXT_STACKS for context in stack}
         clashes: list[str] = []

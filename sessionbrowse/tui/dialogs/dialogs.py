@@ -92,6 +92,11 @@ class Dialog(CommandScreen[Result]):
         self.query_one("#dialog-text", TextView).show(self._parts)
         self.lay_out(self.size.width, self.size.height)
 
+    @property
+    def rows(self) -> RowList:
+        """The widget that lists the answers or suggestions."""
+        return self.query_one("#dialog-rows", RowList)
+
     def on_resize(self, event: events.Resize) -> None:
         """Lay the dialog out for the new size of the screen."""
         self.lay_out(event.size.width, event.size.height)
@@ -138,11 +143,6 @@ class AskScreen(Dialog[str | None]):
         rows.set_rows([choice.key for choice in self._choices])
         super().on_mount()
         self.set_focus(rows)
-
-    @property
-    def rows(self) -> RowList:
-        """The widget that lists the answers."""
-        return self.query_one("#dialog-rows", RowList)
 
     def lay_out_question(self, room: int, text: int) -> int:
         """Set the height of the list: all answers if possible, but the text may take up to half of the dialog."""
@@ -266,11 +266,6 @@ class PromptScreen(Dialog[str | None]):
     def line(self) -> Input:
         """The dialog's text field."""
         return self.query_one("#dialog-input", Input)
-
-    @property
-    def rows(self) -> RowList:
-        """The widget that lists the suggestions."""
-        return self.query_one("#dialog-rows", RowList)
 
     def moving(self) -> RowList | None:
         """Return the list of suggestions, where arrow keys move the cursor while the user types; None if empty."""

@@ -45,14 +45,9 @@ class PaletteScreen(CommandScreen[str | None]):
         self._show("")
         self.set_focus(self.query_one(Input))
 
-    @property
-    def rows(self) -> RowList:
-        """The widget that lists the commands."""
-        return self.query_one(RowList)
-
     def moving(self) -> RowList:
         """Return the list of commands, in which the movement keys move the cursor while the user types a name."""
-        return self.rows
+        return self.query_one(RowList)
 
     def text_changed(self, text: str) -> None:
         """Update the list of commands after each typed letter."""
@@ -67,7 +62,7 @@ class PaletteScreen(CommandScreen[str | None]):
             scored.sort(key=lambda pair: pair[0])
         self._shown = [command for _, command in scored]
         keys = [command.id for command in self._shown]
-        self.rows.set_rows(keys, cursor=keys[0] if keys else None)
+        self.moving().set_rows(keys, cursor=keys[0] if keys else None)
 
     def _render_command(self, index: int, width: int) -> Line:
         command = self._shown[index]
@@ -78,7 +73,7 @@ class PaletteScreen(CommandScreen[str | None]):
 
     def do_accept_filter(self) -> None:
         """Close the palette with the id of the command under the cursor as its result."""
-        key = self.rows.key
+        key = self.moving().key
         self.dismiss(key if isinstance(key, str) else None)
 
     def do_clear_filter(self) -> None:

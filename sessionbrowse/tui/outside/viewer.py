@@ -43,7 +43,6 @@ def show_image(
     kind = kind_of(content) if content is not None else None
     if content is None or kind is None:
         raise NoViewer("Not opened: the image is not a PNG, JPEG, GIF or WebP.")
-    viewer_command(environ, platform)
     path = copies.write(content, f"image{EXTENSIONS[kind]}")
     try:
         return open_file(str(path), environ, platform=platform, start=start)

@@ -35,6 +35,8 @@ class Bar(SpanView, can_focus=False):
         return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
 
 
+Hint = tuple[str, str, str, bool]
+"""A hint of the footer: id, key and title of a command, and True if the command can run now."""
 MESSAGE_ROLES = {"information": "accent", "warning": "warning", "error": "error"}
 """The style of a message by its severity."""
 MOST_MESSAGE_ROWS = 3
@@ -58,8 +60,8 @@ class KeyBar(SpanView, can_focus=False):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._hints: list[tuple[str, str, str, bool]] = []
-        self._places: list[tuple[int, int, int]] = []
+        self._hints: list[Hint] = []
+        self._places: list[tuple[int, int, str]] = []
         self._position = ""
         self._message, self._role = "", MESSAGE_ROLES["information"]
 
@@ -85,8 +87,8 @@ class KeyBar(SpanView, can_focus=False):
         cut = len(rows) > MOST_MESSAGE_ROWS
         return [*rows[: MOST_MESSAGE_ROWS - 1], f"{rows[MOST_MESSAGE_ROWS - 1]} …"] if cut else rows
 
-    def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
-        """Replace the footer's hints (command id, key, title, True if enabled) and the text at its right edge.
+    def show(self, hints: Sequence[Hint], position: str = "") -> None:
+        """Replace the footer's hints and the text at its right edge.
 
         `position` is the position of the list's cursor, such as `3/120`.
         """
@@ -101,14 +103,14 @@ class KeyBar(SpanView, can_focus=False):
             return self.paint(fit([("▌", self._role), (message[y], self._role)], width), width)
         right: Line = [(f"{self._position} ", "dim")] if self._position else []
         room = width - line_width(right) - 1
-        line, self._places = key_hints([(key, title, works) for _, key, title, works in self._hints], room)
+        line, self._places = key_hints(self._hints, room)
         return self.paint(sides(line, right, width, least=0) if y == len(message) else [], width)
 
     def on_click(self, event: events.Click) -> None:
         """Post the message `Pressed` with the id of the command whose key was clicked."""
-        for start, end, number in self._places:
+        for start, end, command_id in self._places:
             if start <= event.x < end and event.y == self.size.height - 1:
-                self.post_message(self.Pressed(self._hints[number][0]))
+                self.post_message(self.Pressed(command_id))
                 event.stop()
                 return
 
@@ -122,25 +124,24 @@ def bar(left: Line, right: Line, width: int) -> Line:
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 
-def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
-    """Return the footer's row, and for each hint in it (first cell, cell after the last, index in `hints`).
+def key_hints(hints: Sequence[Hint], width: int) -> tuple[Line, list[tuple[int, int, str]]]:
+    """Return the footer's row, and for each hint in it (first cell, cell after the last, id of the command).
 
-    A hint is (key, title of its command, True if the command can run now). The last hint is always shown; of the
-    others, those that do not fit are left out.
+    The last hint is always shown; of the others, those that do not fit are left out.
     """
-    pieces: list[tuple[int, Line]] = []
-    for number, (key, title, works) in enumerate(hints):
-        pieces.append((number, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")]))
+    pieces: list[tuple[str, Line]] = [
+        (command_id, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")])
+        for command_id, key, title, works in hints
+    ]
     room = width - (line_width(pieces[-1][1]) if pieces else 0)
     line: Line = []
-    places: list[tuple[int, int, int]] = []
+    places: list[tuple[int, int, str]] = []
     position = 0
-    for number, piece in pieces:
+    for command_id, piece in pieces:
         cells = line_width(piece)
-        is_last = number == len(pieces) - 1
-        if not is_last and position + cells > room:
+        if position + cells > room and piece is not pieces[-1][1]:
             continue
-        places.append((position, position + cells, number))
+        places.append((position, position + cells, command_id))
         line += piece
         position += cells
     return fit(line, width), places
