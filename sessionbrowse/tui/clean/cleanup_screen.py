@@ -46,8 +46,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         self._gone: set[str] = set()
 
     def on_mount(self) -> None:
-        """Focus the list, and search all sessions for those to clean up."""
-        super().on_mount()
+        """Search all sessions for those to clean up."""
         self.do_reload()
 
     @property

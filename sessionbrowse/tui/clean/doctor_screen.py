@@ -98,8 +98,7 @@ class DoctorScreen(FindingsScreen[Finding]):
         self._changed: dict[str, Summary] = {}
 
     def on_mount(self) -> None:
-        """Focus the list, and examine the sessions if that was not done yet."""
-        super().on_mount()
+        """Examine the sessions if that was not done yet."""
         if not self._is_one:
             self.search(self._examine)
 

@@ -127,6 +127,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
 
     # -- the rows -----------------------------------------------------------------------------------------------
 
+    # Textual calls this after the `on_mount` of the derived class.
     def on_mount(self) -> None:
         """Focus the list and show the findings."""
         self.set_focus(self.sessions_list)

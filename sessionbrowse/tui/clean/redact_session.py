@@ -40,7 +40,6 @@ class ReviewScreen(FindingsScreen[Suspect]):
     def on_mount(self) -> None:
         """Mark all secrets, so that all are masked by default."""
         self.sessions_list.marks = {self.key_of(one) for one in self.findings}
-        super().on_mount()
 
     def key_of(self, finding: Suspect) -> tuple[bool, str]:
         """Return the key that identifies a secret's row: (whether only whole words are masked, the secret's text)."""

@@ -83,6 +83,7 @@ class Dialog(CommandScreen[Result]):
         self._accepting = accepting
         self._parts = parts
 
+    # Textual calls this after the `on_mount` of the derived class.
     def on_mount(self) -> None:
         """Fill the dialog's window: title, keys, text and question."""
         window = self.query_one("#dialog-window")
@@ -139,10 +140,8 @@ class AskScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show the answers, with the cursor on the first answer."""
-        rows = self.rows
-        rows.set_rows([choice.key for choice in self._choices])
-        super().on_mount()
-        self.set_focus(rows)
+        self.rows.set_rows([choice.key for choice in self._choices])
+        self.set_focus(self.rows)
 
     def lay_out_question(self, room: int, text: int) -> int:
         """Set the height of the list: all answers if possible, but the text may take up to half of the dialog."""
@@ -256,7 +255,6 @@ class PromptScreen(Dialog[str | None]):
         """Put the initial text into the dialog's text field, and focus the field."""
         self._put(self._text)
         self._show_offers(self._offers)
-        super().on_mount()
         self._say()
         self.set_focus(self.line)
         if self._completes == "file":
