@@ -243,10 +243,10 @@ class ChangeRunner(ChangeQueue):
         paths: set[str] = set()
 
         def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
-            changed, more = self._make(item, run)
+            changed = item.make(run)
             # An undo or a restore may touch sessions outside the browsed directories; the screens must not list these.
             is_ours = not isinstance(changed, Undone | Restored)
-            for path in touched(changed) | more:
+            for path in touched(changed) | _moved_back(changed, run):
                 at = listed.at(path)
                 if at is not None or is_ours:
                     paths.add(at or path)
@@ -263,15 +263,6 @@ class ChangeRunner(ChangeQueue):
         paths |= below({*paths}, [one.path for one in library.all() if one.hidden])
         updates = read_again(sorted(paths), library.get, subagents=self._browser.scans_hidden)
         return Result(bulk=bulk, updates=updates, group=group)
-
-    def _make(self, item: ChangeItem, run: ChangeRun) -> tuple[ChangeResult, set[str]]:
-        changed = item.make(run)
-        if not isinstance(changed, Undone):
-            return changed, set()
-        # An undo may move files. The result has only their new paths, so the old paths come from the journal.
-        changes = run.context.journal.changes().values()
-        taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
-        return changed, {path for change in taken_back for path in paths_of(change)}
 
     def _finished(self, plan: ChangePlan, result: Result) -> None:
         bulk = result.bulk
@@ -331,6 +322,15 @@ def paths_of(change: Change) -> set[str]:
             item["original"] for item in items if isinstance(item, dict) and isinstance(item.get("original"), str)
         }
     return paths
+
+
+def _moved_back(changed: ChangeResult, run: ChangeRun) -> set[str]:
+    """Return the paths from which an undo moved files; its result has only the new ones, so the journal is asked."""
+    if not isinstance(changed, Undone):
+        return set()
+    changes = run.context.journal.changes().values()
+    taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
+    return {path for change in taken_back for path in paths_of(change)}
 
 
 def _failure_sentences(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]]) -> list[str]:

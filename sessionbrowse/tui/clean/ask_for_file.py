@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
@@ -15,16 +14,14 @@ from sessionbrowse.tui.dialogs.paths import new_file
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
-FORMAT_OF_ENDING: Mapping[str, str] = MappingProxyType(
-    {
-        ".html": "an HTML page",
-        ".htm": "an HTML page",
-        ".md": "Markdown",
-        ".markdown": "Markdown",
-        ".jsonl": "a session file (JSONL)",
-        ".json": "JSON",
-    }
-)
+FORMAT_OF_ENDING = {
+    ".html": "an HTML page",
+    ".htm": "an HTML page",
+    ".md": "Markdown",
+    ".markdown": "Markdown",
+    ".jsonl": "a session file (JSONL)",
+    ".json": "JSON",
+}
 """The format that the ending of a file's name stands for, as the browser's sentences name it."""
 
 

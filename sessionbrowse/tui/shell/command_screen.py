@@ -40,9 +40,6 @@ EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 NOT_WHILE_TYPING = frozenset({"pane_left", "pane_right", "first", "last"})
 """Ids of commands whose keys (such as the arrows) only move the text cursor while a text line is focused."""
 
-CHOOSING = frozenset({"open"})
-"""Ids of the commands that choose a session or an entry in `sessionbrowse pick`."""
-
 HOPS = 6
 """Turns of the event loop after a key press until list, screen, top bar and footer have handled their messages."""
 
@@ -434,7 +431,7 @@ def _verb(screen: CommandScreen[Any], command: Command) -> str:
         return screen.back_clears
     if command.id == "quit":
         return "quit"
-    if command.id in CHOOSING and options.pick is not None:
+    if command.id == "open" and options.pick is not None:
         return "choose"
     return "resume" if command.id == "open" and opens_by_resuming(screen) else command.title.lower()
 
