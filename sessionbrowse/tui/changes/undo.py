@@ -220,7 +220,11 @@ def in_words(change: Undoable, browser: Browser) -> Undoable:
 
     def text_of(found: re.Match[str]) -> str:
         index = session.index_by_id.get(found[0])
-        return found[0] if index is None else quoted(one_line(row_text(session, index, browser.home), 30))
+        if index is None:
+            return found[0]
+        # Short and without its author, so that the label after it is seen on a narrow screen too.
+        said = row_text(session, index, browser.home).removeprefix("user: ").removeprefix("assistant: ")
+        return quoted(one_line(said, 16))
 
     return replace(change, summary=re.sub(r"[\w-]+", text_of, change.summary))
 

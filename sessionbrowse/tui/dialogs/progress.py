@@ -21,7 +21,7 @@ class ProgressScreen(TextWindow):
         self._ask_to_stop = stop
         self._stopping = False
         self._finished = False
-        self._done_items, self._all_items, self._at_work = 0, 0, ""
+        self._done_items, self._all_items, self._at_work = 0, 0, "…"
 
     def report(self, done: int, total: int, name: str) -> None:
         """Show the number of finished items, of all items (0 if it is not known), and the name of the current item."""
@@ -50,16 +50,17 @@ class ProgressScreen(TextWindow):
         return f"{self.browser.keys.key_of('stop')} stop"
 
     def parts(self) -> list[Part]:
-        """Return the lines of the window: a bar with the number of finished items, and the name of the current one."""
+        """Return the lines of the window: a bar, if the items are counted, and the name of the current item."""
 
         def bar(width: int) -> Line:
             cells = max(4, width - 16)
-            full = cells * self._done_items // max(1, self._all_items)
-            count = f"  {self._done_items:,} of {self._all_items:,}" if self._all_items else ""
+            full = cells * self._done_items // self._all_items
+            count = f"  {self._done_items:,} of {self._all_items:,}"
             return fit([("▰" * full, "accent"), ("▱" * (cells - full), "faint"), (count, "dim")], width)
 
         now = "Stopping after the current item …" if self._stopping else clean(self._at_work)
-        return [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
+        counted: list[Part] = [FittedPart(bar), LinePart([])] if self._all_items else []
+        return [*counted, FittedPart(lambda width: fit([(now, "")], width))]
 
     def do_stop(self) -> None:
         """Stop the work after the current item."""
