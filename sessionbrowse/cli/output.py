@@ -173,7 +173,7 @@ def _directory(document: dict[str, Any], home: str) -> str:
 def _state_of(document: dict[str, Any]) -> str:
     directory, exists = _directory(document, ""), document["exists"]
     if exists is None:
-        # Another machine was asked about absolute directories only.
+        # A look at another machine checks only absolute directories, so for others nothing is known.
         return "not answered" if directory and not document["machine"] else ""
     return "" if exists else missing_word(directory)
 

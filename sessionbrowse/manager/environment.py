@@ -47,7 +47,7 @@ def agent_named(name: str) -> Agent:
     """Return an agent by its name.
 
     Raises:
-        NotFound: the name is that of no agent.
+        NotFound: no agent has this name.
     """
     if name not in AGENTS:
         raise NotFound(f"There is no agent {name!r}: the agents are {', '.join(AGENTS)}.")

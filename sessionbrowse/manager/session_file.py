@@ -67,7 +67,7 @@ class SessionFile:
         """Write a new session file, completely or not at all.
 
         Raises:
-            RefusedWrite: a file of that name exists and is not empty, or the path lies in a mirror.
+            RefusedWrite: a file of that name exists and is not empty, or the path is in the mirror of another machine.
             WriteFailed: an I/O error occurred; no file was created.
         """
         directory = os.path.dirname(self.path)

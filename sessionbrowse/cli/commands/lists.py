@@ -203,7 +203,7 @@ def project_documents(
 ) -> list[dict[str, Any]]:
     """Return the JSON objects of `projects --json`, one per working directory, most recently active first.
 
-    `spelled` maps each stored directory to the spelling that stands for all spellings of this directory.
+    `spelled` maps each stored directory to the one spelling that is used for all paths to this directory.
     """
     by_cwd: dict[str, list[Summary]] = {}
     for session in sessions:

@@ -157,7 +157,7 @@ class _Transcript:
                 places[uuid] = answers[key]
                 continue
             if record.type == "user" and (called := results_in(record)):
-                # A result may stand before the line of its call.
+                # A result may precede the line of its call.
                 key = calls.get(called[0], "")
                 if key:
                     answered.add(key)

@@ -262,10 +262,11 @@ class DiskMonitor:
         self._send_changed(pending, done, len(files))
 
     def _in_reading_order(self, files: Iterable[FoundFile]) -> list[FoundFile]:
-        """Sort files newest first; until sessions are sent, those of the current directory's folder come before all.
+        """Sort files newest first; before the first sessions are sent, put those of the current project first.
 
-        A browser without an index opens with the sessions of its directory, and without any, with those of all. Agents
-        name a project's folder after its path, or its path below the home directory, with signs instead of slashes.
+        Without an index, the browser first lists the sessions of the current directory, or all sessions if it has none.
+        A folder of sessions belongs to this directory if its name has the letters of the directory's path, or of the
+        path's end: agents replace slashes by other characters, and may leave out the home directory.
         """
         if self._sent:
             return newest_first(files)

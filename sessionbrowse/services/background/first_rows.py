@@ -74,7 +74,7 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
 def make_first_rows(sessions: Iterable[Summary], order: str, spelled: Mapping[str, str] = _AS_STORED) -> FirstRows:
     """Return the list's first sessions, their families (forks, subagents, …), and session counts of each directory.
 
-    `spelled` maps a stored directory to the spelling that stands for all spellings of this directory.
+    `spelled` maps a stored directory to the one spelling that is used for all paths to this directory.
     """
     # Imported here because only saving rows needs this module, and the start should import little.
     from sessionbrowse.model.listing.families import families

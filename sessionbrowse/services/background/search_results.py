@@ -73,7 +73,8 @@ class Results:
         self._listed = newest_first(hits, searcher.summary, HITS_OF_ONE)
         self._ranker: Ranker | None = None
         unindexed = _unindexed_bytes(searcher, wanted.tools)
-        # The index answers faster than the newest exact matches could be found and drawn.
+        # If all files are indexed, the ranked answer comes sooner than the newest exact matches could be found and
+        # drawn.
         self._is_slow = unindexed > 0
         if not wanted.newest and can_rank(query) and unindexed <= RANKED_BYTES:
             self._ranker = Ranker(

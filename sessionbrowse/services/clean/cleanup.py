@@ -168,7 +168,7 @@ def clean_up(
 
 
 def _can_be_read(path: str, size: int) -> bool:
-    """Return True if a file can still be opened and read; a status may come from the cache of a network mount."""
+    """Return True if a file can be opened and read; its status alone may come from the cache of a network mount."""
     try:
         with closing(open_content(path).descriptor) as descriptor:
             return os.fstat(descriptor).st_size >= size and len(os.read(descriptor, 1)) == min(size, 1)

@@ -1,4 +1,4 @@
-"""Carry a session to another agent: make a new session of that agent, or add what is new to one made before.
+"""Convert a session for another agent: make a new session, or add new entries to an earlier conversion.
 
 The source is only read. The new session's header names its origin, so that a later conversion finds it again.
 """
@@ -47,7 +47,7 @@ from sessionbrowse.text import clean, iso_ms
 
 Json = Any
 _NOT_CARRIED = (".jsonl", "draft.txt", ".draft-only-session")
-"""Endings of the files beside an omp session that stay there: sessions of subagents, and unsent prompts."""
+"""Endings of files beside an omp session that are not copied: sessions of subagents, and unsent prompts."""
 
 
 class Carried(ChangeResult, frozen=True, kw_only=True):
@@ -354,7 +354,7 @@ def _create(
 
 
 def _copy_artifacts(session: Session, path: str) -> None:
-    """Copy omp's artifacts beside the new session, so that they are there if it is carried back to omp."""
+    """Copy omp's artifacts beside the new session, so that a conversion back to omp finds them."""
     beside = artifacts_of(session.path)
     if os.path.isdir(beside) and not os.path.islink(beside):
 

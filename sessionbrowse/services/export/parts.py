@@ -59,7 +59,7 @@ def heading(value: dict[str, Json]) -> str:
 
 
 def _marked(kind: str) -> str:
-    """Return the name of a kind that agents or extensions invent; it is never the heading of a person or a model."""
+    """Return the heading for a role or type that the format does not define; never that of a user or a model."""
     return f"{kind} (other)" if clean(kind).strip().casefold() in {role.casefold() for role in ROLES.values()} else kind
 
 

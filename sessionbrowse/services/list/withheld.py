@@ -46,7 +46,7 @@ def shown_changes(changes: Iterable[Change], scope: Scope) -> list[Change]:
 
     If one change of a command is left out, all changes of this command are.
 
-    The sessions are judged by the files that a change names. If none of them exists any more, the change is left out.
+    The session files that a change names are checked. If none of them exists any more, the change is left out.
     """
     among, excluded = list(changes), scope.excluded
     if excluded is None:

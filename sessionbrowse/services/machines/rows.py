@@ -30,7 +30,7 @@ TOO_LARGE = "files over 4 GB, or more than 100,000 files"
 class RemoteRow(Struct, frozen=True, array_like=True):
     """The row of a file on the other machine; `text` differs for each version of the file.
 
-    `seen` is the time, by that machine's clock in s since 1970, at which the rows were asked for. `cwd` is the working
+    `seen` is the time, by that machine's clock in s since 1970, at which the rows were requested. `cwd` is the working
     directory of the session, read from the received file.
     """
 

@@ -72,7 +72,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
 
 
 def used_before_resume(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsage:
-    """Return the signs that a program may be writing a session; a session on another machine is asked about there."""
+    """Return the signs that a program may be writing a session; if it is on another machine, that machine is asked."""
     machine = machine_of(path)
     if machine is None:
         return usage_at(path, agent, cwd, context)

@@ -345,11 +345,12 @@ def check_directory(command: ResumeCommand, timeout_s: float = TIMEOUT_S) -> Non
 # ---- the command for another machine -----------------------------------------------------------------------
 
 NO_DIRECTORY, NO_PROGRAM, NO_CONNECTION = 74, 75, 255
-"""The statuses with which the command ends if directory or program are missing over there, or ssh itself failed."""
+"""Exit statuses of the command: directory or program are missing on the other machine, or ssh itself failed."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/.@:+=-]+")
 _NEEDS_CODE = re.compile(rb"[^A-Za-z0-9 /._-]")
-# `exec sh -c 'eval "$(printf %b "$SB_R")"'`, in which no character means anything to any shell before `printf %b`.
+# `exec sh -c 'eval "$(printf %b "$SB_R")"'`, encoded so that no shell interprets any of its characters before `printf
+# %b`.
 _UNPACK = r"exec sh -c \047eval \042\044\050printf \045b \042\044SB_R\042\051\042\047"
 # csh and tcsh take no further options before -c. An unknown login shell may not know -l and -i: sh reads ~/.profile.
 _BY_LOGIN_SHELL = (
@@ -366,7 +367,7 @@ def posix_words(words: Sequence[str]) -> str:
 
 
 def inner_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str:
-    """Return the POSIX text that starts the agent in the session's directory ("": the home directory) over there."""
+    """Return the POSIX script that starts the agent in the session's directory ("": the home directory) over ssh."""
     words = _with_variables(argv, env)
     there = f"cd -- {posix_words([directory])} || exit {NO_DIRECTORY}; " if directory else ""
     program = posix_words(argv[:1])
@@ -374,7 +375,7 @@ def inner_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {})
 
 
 def remote_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str:
-    """Return the command for ssh as text of printable ASCII, which every login shell reads alike."""
+    """Return the command for ssh as printable ASCII text, which all login shells interpret in the same way."""
     coded = _NEEDS_CODE.sub(
         lambda byte: rb"\0%03o" % byte[0][0], inner_text(directory, argv, env).encode("utf-8", "surrogateescape")
     )
@@ -382,7 +383,7 @@ def remote_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}
 
 
 def short_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str | None:
-    """Return a command for ssh that people can read; None if a word has a character that some shell reads otherwise."""
+    """Return a command for ssh that people can read; None if login shells would interpret a character differently."""
     words = _with_variables(argv, env)
     if not directory.startswith("/") or not all(_PLAIN.fullmatch(word) for word in (directory, *words)):
         return None

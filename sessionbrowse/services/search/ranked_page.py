@@ -79,7 +79,7 @@ class Ranking(Struct):
 
 
 class MatchingSession(Struct):
-    """A session that may be a result: what the index tells of it, and the entries that were read (`found`)."""
+    """A session that may be a result: its data from the index, and the entries that were read (`found`)."""
 
     summary: Summary
     row: FileRow | None
@@ -89,7 +89,7 @@ class MatchingSession(Struct):
     hits: dict[int, float] = {}
     """The entries that the index found, with their scores."""
     is_complete: bool = False
-    """True if the index says that the session holds all terms."""
+    """True if the index says that the session contains all terms."""
     found: list[Found] = []
     elsewhere: Weights = ()
     """The weights of the terms in entries that were not read."""

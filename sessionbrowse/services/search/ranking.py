@@ -236,7 +236,7 @@ class Ranker:
                 self._take_apart(question)
 
     def _take_apart(self, question: Question) -> None:
-        """Add the sessions that hold all terms in several entries."""
+        """Add the sessions that contain all terms, but in different entries, to the candidates."""
         numbers = [number for number, rarity in enumerate(self._rarities) if rarity and question.counts[number]]
         files = set(self._by_file) if len(numbers) > 1 else set()
         for number in sorted(numbers, key=lambda number: question.counts[number]):
@@ -376,7 +376,7 @@ class Ranker:
         return len(chosen) + more
 
     def _look_elsewhere(self, most: int) -> None:
-        """Ask which terms the promising sessions hold in entries that were not read."""
+        """Look up in the index which terms the promising sessions contain in entries that were not read."""
         question = self._question
         if question is None or self._is_filtered or len(self._terms) < 2:
             return

@@ -48,7 +48,7 @@ WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
 
 
 class AskedFiles(Struct, frozen=True):
-    """The files that the index can be asked for: their rows by path, their sessions by id; and all other sessions."""
+    """The files whose texts the index can search (rows by path, sessions by file id), and all other sessions."""
 
     rows: Mapping[str, FileRow]
     by_file: Mapping[int, Summary]
@@ -84,7 +84,7 @@ class Searcher:
         self._known: dict[bool, AskedFiles] = {}
 
     def asked(self, tools: bool) -> AskedFiles:
-        """Return the files whose texts the index can be asked for; the other files must be read."""
+        """Return the files whose texts the index can search; the other files must be read."""
         if self.words is None or self.is_outdated():
             return AskedFiles({}, {}, self.summaries)
         if tools not in self._known:

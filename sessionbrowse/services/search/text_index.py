@@ -146,7 +146,7 @@ class Question:
         return sorted(found.values(), key=lambda each: (-each[0], each[2]))
 
     def files_with(self, number: int, files: Collection[int] | None = None) -> set[int]:
-        """Return the files, among `files` if given, that hold the term with this number."""
+        """Return the files, among `files` if given, that contain the term with this number."""
         return {file for reader in self._readers for file in reader.files_with(self.wanted[number], files)}
 
     def misspelt(self, word: str) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def _read(found: UsageListing, path: str) -> FileRequests:
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
 _OTHERS = "\0"
-"""If the cost of one provider or model is asked for: the key of the row that adds up all other model requests.
+"""Key of the row that adds up all other model requests, if the cost of one provider or model is requested.
 
 No other row has a key that contains a NUL.
 """

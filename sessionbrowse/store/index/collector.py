@@ -183,7 +183,7 @@ class Collector(SummaryBuilder):
         return StoredEntries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._boundaries)
 
     def _note_boundary(self, index: int, raw: bytes) -> None:
-        """Note the first entry that a compaction keeps, unless only the rules of its program tell that."""
+        """Store the id of the first entry that a compaction keeps, unless that depends on the rules of its program."""
         if self._boundaries is None:
             return
         try:

@@ -141,8 +141,8 @@ _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
 class StoredEntries(Struct, frozen=True):
     """The entries of a file, in file order: byte offset and size of each entry's line, its id and its parent's id.
 
-    `boundaries` are the compactions, each with the id of the first entry that it keeps, if any; None if only the whole
-    session tells which entries the model no longer receives.
+    `boundaries` are the compactions, each with the id of the first entry that it keeps, if any; None if the whole
+    session must be read to know which entries the model no longer receives.
     """
 
     offsets: array[int]

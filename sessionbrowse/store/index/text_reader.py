@@ -149,7 +149,7 @@ class TextReader:
         yield from zip(files, entries, strict=True)
 
     def files_with(self, term: WantedTerm, files: Collection[int] | None = None) -> set[int]:
-        """Return the files (among `files`, if given) that hold a term in any form."""
+        """Return the files (among `files`, if given) that contain a term in any form."""
         with guarded():
             query = self._any(self._clauses(term))
             if files is not None:
@@ -216,7 +216,7 @@ INSIDE_SHARE = 0.5
 
 
 def idf(documents: int, count: int) -> float:
-    """Return the rarity of a word that `count` of all documents hold, as BM25 computes it."""
+    """Return the rarity of a word that `count` of all documents contain, as BM25 computes it."""
     return math.log(1 + (max(documents, count) - count + 0.5) / (count + 0.5))
 
 

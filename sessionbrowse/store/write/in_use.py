@@ -105,7 +105,7 @@ def file_usage(
 
 
 def strongest(usages: Iterable[FileUsage]) -> FileUsage:
-    """Return the signs of use of several files of one session as those of one; the strongest state counts."""
+    """Combine the signs of use of several files of one session; the strongest state counts."""
     found = list(usages)
     states = {one.state for one in found}
     state = next((each for each in _STATES if each in states), _STATES[-1])

@@ -144,7 +144,7 @@ class Moves:
                 os.unlink(second)
 
     def note_hidden(self, source: str, target: str, heir: str) -> None:
-        """Note in `old_versions` the hidden files that a move or its undo left; `heir` has their content now."""
+        """Add to `old_versions` the hidden files that a move or its undo left; `heir` has their content now."""
         for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
             self._note(hidden, heir)
 

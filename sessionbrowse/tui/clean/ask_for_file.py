@@ -22,7 +22,7 @@ FORMAT_OF_ENDING = {
     ".jsonl": "a session file (JSONL)",
     ".json": "JSON",
 }
-"""The format that the ending of a file's name stands for, as the browser's sentences name it."""
+"""Maps the ending of a file's name to its format, as messages name it."""
 
 
 def ask_for_file(

@@ -52,7 +52,7 @@ def do_shrink(screen: SessionScreen) -> None:
 
 
 def _ask_which(screen: SessionScreen, verb: str, plans: Mapping[str, tuple[MakePlan, str]]) -> None:
-    """Ask which of some plans to carry out, each with its words, then show a preview of it."""
+    """Ask which of the `plans` to carry out, then show its preview; each plan is paired with its text in the dialog."""
     choices = [Choice(key, words, do=partial(_preview, screen, verb, plan)) for key, (plan, words) in plans.items()]
     ask(screen.browser, verb.capitalize(), session_parts([screen.summary], screen.browser.home), choices)
 

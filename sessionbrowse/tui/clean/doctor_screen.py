@@ -269,7 +269,7 @@ def do_problems(screen: BrowseScreen | SessionScreen) -> None:
 
 
 def _here(screen: CommandScreen[None]) -> list[Summary]:
-    """Return the sessions of this machine: those of others are repaired there."""
+    """Return the sessions of this machine; sessions of other machines must be repaired there."""
     return [one for one in screen.browser.library.all() if one.machine is None]
 
 

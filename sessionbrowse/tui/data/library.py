@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Spellings:
-    """The working directories of all sessions, and what is known of links in their paths.
+    """The working directories of all sessions, and the symbolic links known in their paths.
 
     `stored` returns the directories as session files store them; call `forget` when its result has changed.
     """
@@ -98,8 +98,8 @@ class ProjectRow(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, gc=False):
     """A row of the session list; `prefix` is the line characters (`├─`) that connect it to a related session's row.
 
-    `found` tells of a session that a search found what matches in it. `family` is the number of related sessions: their
-    rows are hidden, or shown below this row if `is_open`.
+    `found` is the search result with the session's hits, if a search found the session. `family` is the number of
+    related sessions: their rows are hidden, or shown below this row if `is_open`.
     """
 
     summary: Summary

@@ -79,7 +79,7 @@ class ListState:
 
     @property
     def effective_sort(self) -> str:
-        """The sort order in use: that of what a search found, or of the list without a search."""
+        """The sort order in use: that of search results, or of the list without a search."""
         return self.found_sort if self.searched else self.sort
 
     @property

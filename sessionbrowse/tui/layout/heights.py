@@ -97,7 +97,7 @@ class DocumentLayout:
         """Return the wrapped rows of the document part at an index; the rows of recently used parts are cached."""
         part = self.parts[index]
         rows = self._rows.pop(part, None)
-        # The rows used last stand last in the cache.
+        # These rows move to the end of the cache, because the first rows in it are dropped first.
         self._rows[part] = rows = part.rows(self.width) if rows is None else rows
         if len(self._rows) > KEPT_PARTS:
             del self._rows[next(iter(self._rows))]

@@ -233,7 +233,7 @@ def do_repositories(screen: BrowseScreen) -> None:
 
 
 def do_sort(screen: BrowseScreen) -> None:
-    """Switch to the next sort order of the sessions, or of what a search found."""
+    """Switch to the next sort order of the sessions, or of the search results."""
     state = screen.state
     if not state.searched:
         state.sort = _next(SORTS, state.sort)

@@ -160,7 +160,7 @@ def terminal_driver() -> type[Driver] | None:
                 self._modes = termios.tcgetattr(self.fileno)
 
         def _watch_errors(self, loop: asyncio.AbstractEventLoop) -> None:
-            """End the browser after an error in an asyncio callback; tell an error in a thread."""
+            """End the browser after an error in an asyncio callback; show an error in a thread as a message."""
 
             def in_thread(args: threading.ExceptHookArgs) -> None:
                 error = args.exc_value
@@ -295,7 +295,7 @@ def terminal_driver() -> type[Driver] | None:
 
 
 def _has_shell() -> bool:
-    """Return True if a shell with job control started this process, which lets it go on after a stop."""
+    """Return True if a shell with job control started this process, so that it can be continued after a stop."""
     # Such a shell makes a process group for each job. The first process of a terminal's window has no shell behind it.
     with suppress(OSError):
         return os.getpgrp() != os.getsid(0) == os.getsid(os.getppid())

@@ -346,7 +346,7 @@ def summary_parts(
     """Return the lines at the top of a session's preview: name, agent, age, directory, counts, cost, problems.
 
     `exists` is False if the session's working directory is missing. `family` is a line about related sessions,
-    `machine` tells when the session's machine was seen.
+    `machine` is a text that says when the session's machine was last seen.
     """
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]

@@ -1,4 +1,4 @@
-"""The search of the session list: asks the search program while the user types, and keeps what it found."""
+"""The search of the session list: sends queries to the search program while the user types, and keeps the results."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ ANSWER_FRAME_SECONDS = 0.002
 
 
 class ListSearch:
-    """The search of the session list: its query, its answers, and the rows of what was found.
+    """The search of the session list: its query, the answers, and the rows of the results.
 
-    While a query cannot be searched yet, the list keeps what the last valid one found.
+    While the typed query is not valid, the list keeps the results of the last valid one.
     """
 
     def __init__(self, screen: ListScreen) -> None:
@@ -101,11 +101,11 @@ class ListSearch:
 
     @property
     def is_active(self) -> bool:
-        """True if there is a valid query, so that the list shows, or will show, what it finds."""
+        """True if there is a valid query, so that the list shows, or will show, its results."""
         return self._query is not None
 
     def set_text(self, text: str) -> None:
-        """Search for the text in the search line; if it is no valid query, keep what the last one found."""
+        """Search for the text in the search line; if it is not a valid query, keep the results of the last one."""
         from sessionbrowse.model.search.query import BadSearch, parse_question
 
         self.text, self.problem, self._unfinished, self._next = text, None, None, None
@@ -129,7 +129,7 @@ class ListSearch:
             self._screen.refresh_sessions()
 
     def refuses(self) -> bool:
-        """Return True, and tell the reason in the search line, if its text is no valid query."""
+        """Return True if the text is not a valid query; the search line then shows the reason."""
         self.problem, self._unfinished = self.problem or self._unfinished, None
         return self.problem is not None
 
@@ -217,11 +217,11 @@ class ListSearch:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the list does not yet show what the query in the search line finds."""
+        """True if the list does not yet show the results of the query in the search line."""
         return self.is_searching and (self._answered != self._stamp or self._is_first)
 
     def when_answered(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the list shows what the query finds, unless the query changes before."""
+        """Call `callback` when the list shows the results of the query, unless the query changes before."""
         self._next = callback
 
     @property
@@ -308,7 +308,7 @@ class ListSearch:
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def rows(self) -> Sequence[FoundRow] | None:
-        """Return the rows of what was found; None if there is no query, or its first answer has not come yet."""
+        """Return the rows of the results; None if there is no query, or its first answer has not come yet."""
         query, state = self._query, self._state
         if query is not None and self._scope != state.scope():
             self.ask(top=True)
@@ -323,7 +323,7 @@ class ListSearch:
         return found_rows(self._in_order(), self._unfolded, self.summary_of)
 
     def summary_of(self, summary: Summary) -> Summary:
-        """Return what the list knows of a found session; the search program's own summary if it is not listed."""
+        """Return the list's summary of a found session, or the search program's summary if the list lacks it."""
         return self._state.library.get(summary.path) or summary
 
     def summary_at(self, path: str) -> Summary | None:

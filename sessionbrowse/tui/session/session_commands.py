@@ -52,7 +52,7 @@ def do_search_beyond(screen: SessionScreen) -> None:
 
 
 def do_labels(screen: SessionScreen) -> None:
-    """List the labels of all sessions, in the session list; leaving the list comes back here."""
+    """List the labels of all sessions, in the session list; leaving that list returns to this screen."""
     screen.keep_view()
     screen.browser.search_lists("label:", screen.summary)
 

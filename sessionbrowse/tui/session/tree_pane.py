@@ -186,7 +186,7 @@ class TreePane:
             self.show_found()
 
     def leave_search(self) -> None:
-        """End the search that the user is typing: the cursor returns to the entry where it stood before."""
+        """End the search that the user is typing; the cursor returns to the entry where it was before."""
         if self.origin is not None and self.session is not None and not self.state.whole:
             self.wanted = (self.origin, self.session.ids[self.origin])
         self.search("")

@@ -59,7 +59,7 @@ def tree_row(session: Session, row: Row, text: RowText, width: int, style: TreeS
 
 
 def marks_after(session: Session, row: Row, width: int, style: TreeStyle) -> Line:
-    """Return what stands at the right of a row of `width` cells: label, signs of mark and leaf, cost."""
+    """Return the texts at the right edge of a row of `width` cells: label, signs of mark and leaf, cost."""
     right: Line = []
     mark = session.labels.get(row.index)
     if mark is not None:

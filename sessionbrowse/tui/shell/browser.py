@@ -301,7 +301,7 @@ class Browser(TerminalApp, inherit_bindings=False):
     def start_scan(self, *, include_hidden: bool | None = None) -> None:
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents.
 
-        None stands for the value of the last scan.
+        None means the value of the last scan.
         """
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:

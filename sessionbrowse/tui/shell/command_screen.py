@@ -93,7 +93,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._was_shown_before = False
         self._open_frames = 0
         self._after_frame: list[Callable[[], object]] = []
-        # The project or session that the screen is about, None for a dialog: an undo asks if it is at another place.
+        # The project or session that the screen is about; None for a dialog. An undo from another place asks first.
         self.place: Hashable = None
         self._awaited: str | None = None
         self._answer_came = asyncio.Event()

@@ -85,7 +85,7 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
     count, some = plural(len(names), period), "the last " * (min(known) < first)
     choices = (f"chart: {amount} in {some}{count}", f"{amount} in {some}{count}", f"{amount} in {count}")
     said = next((words for words in choices if len(words) + 2 <= room), "")
-    # The words stand between the two dates, or beside them below a short chart.
+    # The words are between the two dates, or beside them below a short chart.
     between = said.center(room) if said else " " * room if room > 0 else " … "
     below = first + between + last if first != last else last
     if not said and label_width + len(below) + len(choices[0]) + 2 <= width:

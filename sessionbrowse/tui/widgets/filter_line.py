@@ -33,7 +33,7 @@ class FilterInput(Input):
 
 
 STATUS_CELLS, LEAST_ROOM = 46, 8
-"""Cells of the status text, as in the style sheet; cells that stay free beside the typed text if it grows."""
+"""Width of the status text (as in the style sheet); free cells after the typed text if the status is wider."""
 
 
 class FilterLine(Horizontal):
@@ -84,7 +84,8 @@ class FilterLine(Horizontal):
     def say(self, status: Line) -> None:
         """Show a status text, such as the number of results or an error, at the right of the filter line.
 
-        A long text takes the room that the typed text leaves; while nothing is typed, the placeholder has the rest.
+        A long status text may take all cells that the typed text does not need; before anything is typed, the
+        placeholder gets the rest.
         """
         bar, typed = self._status, self.input.value
         room = self.size.width - len(typed) - LEAST_ROOM
