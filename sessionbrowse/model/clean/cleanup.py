@@ -1,4 +1,4 @@
-"""The rules by which sessions are proposed for cleanup, and the values by which they compare files.
+"""The rules by which sessions are proposed for cleanup, and the values that the rules compare.
 
 This module reads and moves no file.
 """

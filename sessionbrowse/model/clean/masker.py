@@ -145,7 +145,7 @@ class Masker:
         return None
 
     def _unsigned(self, value: dict[str, Json], edits: dict[Path, bytes | None]) -> bool:
-        """Drop the provider's signature from changed blocks of an assistant message, by further changes in `edits`.
+        """Add to `edits` the removal of the provider's signature from changed blocks of an assistant message.
 
         Return True if reasoning lost its signature or was removed.
         """

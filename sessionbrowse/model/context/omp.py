@@ -111,7 +111,7 @@ def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
     if _is_rollover(entry):
         _append_last_request(draft, place, reset_place, start)
     if start is None and replayed is not None and entry.first_kept_entry_id == "" and _is_snapshot(entry.preserve_data):
-        # omp 18.3: Anthropic's summary covers the history up to an entry that it names.
+        # omp 18.3: the compaction names the last entry that Anthropic's summary covers; later entries are sent.
         start = None if is_replaced else replayed + 1
     draft.leave_out_all(path[: place if start is None else start], "before the compaction")
     if is_replaced:

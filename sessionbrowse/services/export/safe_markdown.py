@@ -41,7 +41,7 @@ def escaped(text: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """Return a text as code within a line."""
+    """Return a text as an inline code span."""
     text = clean(text)
     ticks = _fence(text, "`")
     blank = " " if text[:1] in " `" or text[-1:] in " `" else ""
@@ -49,13 +49,13 @@ def code_span(text: str) -> str:
 
 
 def code_block(text: str, language: str = "") -> str:
-    """Return a text as a block of code, which ends where the text ends."""
+    """Return a text as a fenced code block, with a fence that no line of the text can close."""
     fence = _fence(text, "```")
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def quoted(text: str) -> str:
-    """Return Markdown as a quotation."""
+    """Return Markdown as a block quote."""
     return "\n".join([f"> {line}".rstrip() for line in text.split("\n")])
 
 

@@ -202,7 +202,8 @@ class Page:
         """Return the best sessions with their hits, at most `sessions` of them.
 
         An entry that several files contain is shown only in the best session with it, unless `copies` is True. A
-        session that has only such entries is shown if its name is one of its own and contains terms of the query.
+        session that has only such entries is shown if its name contains terms of the query and differs from the names
+        of the sessions that show these entries.
         """
         page: list[RankedSession] = []
         owners = {} if copies else self._owners(ranked[: LOOKED_AT * max(sessions, USUAL_PAGE)])

@@ -109,7 +109,7 @@ class TextIndex:
 
 
 def why_no_engine(index: Index) -> str | None:
-    """Return the reason, for the user, why an index cannot be searched for words; None if it can."""
+    """Return the reason, as text for the user, why an index cannot be searched for words; None if it can be."""
     if engine(index.directory) is not None:
         return None
     return ON_NETWORK.format(index.directory) if is_remote(str(index.directory)) else NO_ENGINE

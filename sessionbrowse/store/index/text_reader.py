@@ -76,8 +76,8 @@ class TextReader:
     def count_inside(self, piece: str) -> int:
         """Return the number of entries with a word that contains a piece."""
         if piece not in self._counts_inside:
-            # The engine would go through all words. This is not needed if no word contains a shorter piece, as while a
-            # word is typed.
+            # The engine would go through all words. This is not needed if it has already found no word with a part of
+            # this piece, as happens while the user types a word.
             is_lacking = any(not count and other in piece for other, count in self._counts_inside.items())
             with guarded():
                 found = 0 if is_lacking else self._searcher.search(self._inside(piece), 1).count

@@ -346,7 +346,8 @@ def remove_strays(directory: Path, known: Iterable[str]) -> None:
 
 def _open(module: Any, path: Path) -> Any:
     if not os.access(path, os.W_OK):
-        # The engine makes a lock file even for reading.
+        # The engine creates a lock file even for reading. If the directory is read-only, a temporary directory with
+        # links to the files is opened instead.
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:

@@ -1,1 +1,1 @@
-"""Read session files: bytes, lines, new lines at the end, archives, blobs (images outside the file)."""
+"""Read session files: bytes, lines, appended lines, archives, blobs (images outside the file)."""

@@ -345,7 +345,7 @@ def _ago(age_ms: float) -> str:
 
 
 def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
-    """Return the paths of sessions that running agents have open, were started with, or wrote last in a directory."""
+    """Return the paths of sessions that running agents have open, were started with, or seem to be writing."""
     programs = [
         (name, process)
         for process in running(proc)

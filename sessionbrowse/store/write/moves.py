@@ -324,7 +324,7 @@ def _merge(source: str, target: str) -> None:
 
 
 def _is_merged(source: str, target: str) -> bool:
-    """Complete an interrupted `_merge`; return False if it was none: one folder is then a copy on another disk."""
+    """Complete an interrupted `_merge`; return False if there was none, and one folder is a copy on another disk."""
     if not (_is_folder(source) and _is_folder(target)) or os.lstat(source).st_dev != os.lstat(target).st_dev:
         return False
     try:

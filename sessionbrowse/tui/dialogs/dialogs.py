@@ -215,8 +215,8 @@ class PromptScreen(Dialog[str | None]):
     """A dialog with a text field and suggestions; its result is the text in the field, None if cancelled.
 
     `hint` returns the line below the field: the effect of the typed text. The movement keys put a suggestion into the
-    field. `completes` is the kind of path that the text is, if it is one; a relative path starts at `folder`, or at the
-    home directory.
+    field. `completes` says which paths can be completed in the field, if its text is a path. A relative path starts at
+    `folder`, or at the home directory.
     """
 
     TYPING_CONTEXT = PROMPT

@@ -204,7 +204,7 @@ class Preview:
 
 
 def _of_copies(copies: Sequence[Summary]) -> list[Part]:
-    """Return the line about the copies of a session on several machines; reads the files of the copies."""
+    """Read the copies of a session on several machines, and return a line about their differences."""
     if len({one.machine for one in copies}) < 2:
         return []
     from sessionbrowse.services.inspect.compare import apart_since

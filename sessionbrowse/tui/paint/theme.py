@@ -82,7 +82,7 @@ AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 
 
 def fitting(name: str, colors: ColorSystem) -> str:
-    """Return the theme to use instead of a theme in a terminal with few colours.
+    """Return the theme to use in place of the theme `name` in a terminal with few colours.
 
     With 16 colours, which differ in each terminal, mixed colours would be lost, and the row under the cursor with them.
     """

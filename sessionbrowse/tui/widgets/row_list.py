@@ -76,8 +76,8 @@ class RowList(RowsView, can_focus=True):
         """Create a list without rows.
 
         The list calls `showing` with the range of visible row indexes before it paints these rows. If `wraps`, `go_up`
-        on the first row moves to the last row, and `go_down` on the last row to the first. `marked_as` returns the key
-        of the row that is marked in place of a row.
+        on the first row moves to the last row, and `go_down` on the last row to the first. `marked_as` maps a row's key
+        to the key that is marked for it, such as a session's key for the row of a hit in it.
         """
         super().__init__(empty=empty, id=id, classes=classes)
         self._render_row = render_row
