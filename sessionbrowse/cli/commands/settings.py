@@ -111,28 +111,25 @@ def run_completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_VERBS = {"list": 0, "add": 2, "look": None, "forget": 1}
-"""The number of words that follow each verb; None: any number."""
+_WORDS = {"list": (0, "no NAME"), "add": (2, "NAME and HOST"), "forget": (1, "one NAME")}
+"""The number of words that follow each verb, and what they are; `look` takes any number."""
 
 
 def run_machines(arguments: argparse.Namespace) -> int:
     """Run `machines`: list the other machines, add or forget one, or look at some or all of them."""
-    words = arguments.words
-    if len(words) != (_VERBS[arguments.verb] if _VERBS[arguments.verb] is not None else len(words)):
-        wanted = {"list": "no NAME", "add": "NAME and HOST", "forget": "one NAME"}[arguments.verb]
-        raise NotFound(f"machines {arguments.verb} takes {wanted}.")
+    verb, words = arguments.verb, arguments.words
+    count, wanted = _WORDS.get(verb, (len(words), ""))
+    if len(words) != count:
+        raise NotFound(f"machines {verb} takes {wanted}.")
     settings = settings_in_force()
-    if arguments.verb == "add":
+    if verb == "add":
         return _add(*words)
-    if arguments.verb == "forget":
+    if verb == "forget":
         return _forget(_known(words, settings)[0].name)
-    failed = False
-    if arguments.verb == "look":
-        for machine in _known(words, settings):
-            failed |= _look(machine)
-        if not arguments.json:
-            return int(failed)
-    return _print_machines(settings, arguments.json) or int(failed)
+    failed = [_look(machine) for machine in _known(words, settings)] if verb == "look" else []
+    if verb == "list" or arguments.json:
+        _print_machines(settings, arguments.json)
+    return int(any(failed))
 
 
 def _add(name: str, host: str) -> int:
@@ -187,16 +184,26 @@ def _known(names: Sequence[str], settings: Settings) -> list[MachineSettings]:
     return [by_name[name] for name in names or by_name]
 
 
-def _print_machines(settings: Settings, as_json: bool) -> int:
+def _print_machines(settings: Settings, as_json: bool) -> None:
+    """Print the machines; `seen` is the time of the last successful look, `same_as` another name of one machine."""
     from sessionbrowse.services.machines.results import twice_words
 
-    documents = [
-        machine_document(one, read_state(one.name) or MirrorState(name=one.name, host=one.host))
-        for one in _known((), settings)
-    ]
+    documents: list[dict[str, Any]] = []
+    for machine in _known((), settings):
+        state = read_state(machine.name) or MirrorState(name=machine.name, host=machine.host)
+        document = {
+            "name": machine.name,
+            "host": machine.host,
+            "seen": iso_ms(state.seen) if state.seen is not None else None,
+            "sessions": state.files,
+            "bytes": state.size,
+            "error": state.error,
+            "same_as": same_machine(state),
+        }
+        documents.append(document)
     if as_json:
         output.print_json(documents)
-        return 0
+        return
     now = time.time() * 1000
     rows = [
         (
@@ -211,23 +218,6 @@ def _print_machines(settings: Settings, as_json: bool) -> int:
     ]
     titles = ("machine", "host", "seen", "sessions", "size", "")
     output.print_table(titles, rows, right=(3, 4), stretch=5, empty="no machine is set")
-    return 0
-
-
-def machine_document(machine: MachineSettings, state: MirrorState) -> dict[str, Any]:
-    """Return the JSON object of a machine; `seen` is the time of the last successful look, null if there was none.
-
-    `same_as` is another name of the same machine.
-    """
-    return {
-        "name": machine.name,
-        "host": machine.host,
-        "seen": iso_ms(state.seen) if state.seen is not None else None,
-        "sessions": state.files,
-        "bytes": state.size,
-        "error": state.error,
-        "same_as": same_machine(state),
-    }
 
 
 COMMANDS = {"config": run_config, "machines": run_machines, "completion": run_completion}
@@ -250,7 +240,8 @@ def add_arguments(add: AddCommand) -> None:
         "List other machines whose sessions are read by ssh; add one, look at them, or forget one",
         reads=False,
     ):
-        machines.add_argument("verb", nargs="?", choices=_VERBS, default="list", help="what to do; default: list")
+        verbs = ("list", "add", "look", "forget")
+        machines.add_argument("verb", nargs="?", choices=verbs, default="list", help="what to do; default: list")
         machines.add_argument("words", nargs="*", metavar="NAME", help="a machine's name; after add also its HOST")
 
     if completion := add("completion", "Print a completion script for a shell", json=False, reads=False):

@@ -14,6 +14,7 @@ from sessionbrowse.format import ids
 from sessionbrowse.model.clean.damage import NO_DAMAGE, SESSION_FILE_NAME, Damage, damage_of
 from sessionbrowse.model.clean.mended import Mended, mended
 from sessionbrowse.model.clean.plan import CopyPreview, Removed
+from sessionbrowse.model.listing.directories import listed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
 from sessionbrowse.services.clean.clean import Cleaned, Where, create_copy, new_path
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
@@ -22,7 +23,7 @@ from sessionbrowse.services.transaction.change import Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.find.slow_disks import exists_many
-from sessionbrowse.store.own.mirrors import directory_of, machine_of
+from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import agent_of_file
@@ -61,10 +62,11 @@ def examine(path: str, agent: str) -> Examined:
     """
     try:
         session = open_session(path, agent)
-        directory = directory_of(path, session.cwd)
+        machine = machine_of(path)
+        directory = listed(session.cwd, machine)
         exists = exists_many([directory], fresh=True)[directory] if session.cwd else None
         damage = tuple(damage_of(session, directory_exists=exists))
-        if machine_of(path) is not None:
+        if machine is not None:
             damage = tuple([structs.replace(one, can_do=()) for one in damage])
     except SessionBrowseError as error:
         return Examined(path=path, id=None, agent=agent, damage=(), unreadable=error.sentence)

@@ -16,12 +16,13 @@ from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.context.token_parts import context_items, largest_items, parts_of_context, used_tokens
+from sessionbrowse.model.listing.directories import listed
 from sessionbrowse.model.session.parents import count_branches
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.model.tree.tool_call_text import Call, tool_call_text
-from sessionbrowse.store.own.mirrors import directory_of, place_document
+from sessionbrowse.store.own.mirrors import machine_of, place_document
 
 Document = dict[str, Any]
 
@@ -148,7 +149,7 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
                 "path": session.path,
                 "id": session.id,
                 "agent": session.agent,
-                **place_document(session.path, directory_of(session.path, session.cwd)),
+                **place_document(session.path, listed(session.cwd, machine_of(session.path))),
                 "session": session.name,
                 "entry_id": session.ids[index],
                 "label": mark.text,

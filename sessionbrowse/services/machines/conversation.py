@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from secrets import randbelow, token_hex
@@ -44,12 +44,7 @@ class Conversation:
     """A shell on another machine that runs pieces of script; `noise` is what it printed before the first answer."""
 
     def __init__(
-        self,
-        host: str,
-        *,
-        cancelled: Callable[[], bool] = lambda: False,
-        silence_s: float = SILENCE_S,
-        environ: Mapping[str, str] = os.environ,
+        self, host: str, *, cancelled: Callable[[], bool] = lambda: False, silence_s: float = SILENCE_S
     ) -> None:
         """Start ssh.
 
@@ -58,7 +53,7 @@ class Conversation:
         """
         self._cancelled, self._silence_s = cancelled, silence_s
         self.sent = self.received = 0
-        self.noise = b""
+        self.noise = bytearray()
         self.is_silent = self.has_begun = False
         self._words, self._rest = b"", b""
         self._chunks: Queue[bytes] = Queue(16)
@@ -69,7 +64,7 @@ class Conversation:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env={**environ, "SSH_ASKPASS_REQUIRE": "never"},
+            env={**os.environ, "SSH_ASKPASS_REQUIRE": "never"},
             start_new_session=True,
         )
         with suppress(ImportError, AttributeError, OSError):
@@ -92,10 +87,10 @@ class Conversation:
         # If a start file of the shell reads lines from standard input, it gets these empty lines.
         self._send("\n" * 8 + f"m={token}$(({one}+{other}))\n{script}")
         try:
-            status = self._frame(f"{token}{one + other}".encode(), self._hear, MOST_NOISE)
+            status = self._frame(f"{token}{one + other}".encode(), self.noise.extend, MOST_NOISE)
             self.has_begun = True
         finally:
-            self._hear(self._rest)
+            self.noise.extend(self._rest)
         return status
 
     def ask(self, script: str, most: int) -> bytes:
@@ -154,24 +149,19 @@ class Conversation:
 
     def _frame(self, mark: bytes, take: Callable[[bytes], None], most: int) -> str:
         end = b"\n" + mark + b" "
-        while (at := self._rest.find(end)) < 0:
-            safe = len(self._rest) - len(end) + 1
-            if safe > 0:
+        while True:
+            at = self._rest.find(end)
+            if safe := max(0, at if at >= 0 else len(self._rest) - len(end) + 1):
                 most -= safe
                 take(self._rest[:safe])
                 self._rest = self._rest[safe:]
-            if most < 0:
+            status, is_whole, after = self._rest[len(end) :].partition(b"\n")
+            if at >= 0 and is_whole:
+                self._rest = after
+                return status.decode("utf-8", "replace")
+            if most < 0 or len(status) > _LAST_WORDS:
                 raise Ended
             self._rest += self._next()
-        if at:
-            take(self._rest[:at])
-        self._rest = self._rest[at + len(end) :]
-        while b"\n" not in self._rest:
-            if len(self._rest) > _LAST_WORDS:
-                raise Ended
-            self._rest += self._next()
-        status, _, self._rest = self._rest.partition(b"\n")
-        return status.decode("utf-8", "replace")
 
     def _next(self) -> bytes:
         deadline = monotonic() + self._silence_s
@@ -186,9 +176,6 @@ class Conversation:
                 self.is_silent = True
                 raise Ended
         raise Stopped
-
-    def _hear(self, chunk: bytes) -> None:
-        self.noise = (self.noise + chunk)[:_LAST_WORDS]
 
     def _take(self, chunk: bytes) -> bool:
         while not self._is_closed.is_set():

@@ -33,8 +33,8 @@ from sessionbrowse.services.machines.rows import (
     sum_of_rows,
     without_clashes,
 )
-from sessionbrowse.services.machines.surroundings import ask_environment, folders
-from sessionbrowse.store.find.roots import ROOT_SOURCE, root_places
+from sessionbrowse.services.machines.surroundings import ask_surroundings, folders
+from sessionbrowse.store.find.roots import root_places
 from sessionbrowse.store.own.mirrors import MirrorState, place_at, read_state, remote_path, same_machine, write_state
 from sessionbrowse.store.system.files import CLOEXEC, take_lock
 from sessionbrowse.text import clean
@@ -43,6 +43,8 @@ RECENT_S = 2.0
 """A file that changed so shortly before a look may change again within the same second, with the same times."""
 DAY_MS = 24 * 60 * 60 * 1000
 _SAVE_S = 5.0
+_GROUP = 5
+"""Number of working directories that one command asks about; more long paths would not fit into a piece of script."""
 _MOST_ROWS = 128 * 1024 * 1024
 _SLACK = 64 * 1024 * 1024
 _AFTER_JUMP = re.compile("UNKNOWN port|^kex_exchange_identification")
@@ -75,15 +77,12 @@ def look(
             conversation = Conversation(machine.host, cancelled=cancelled, silence_s=silence_s)
         except OSError as error:
             reason = error.strerror or str(error)
-            one.result = replace(one.result, error=f"The program ssh cannot be started ({reason}). Install OpenSSH.")
-        else:
-            one.run(conversation)
-        one.save()
-        return one.result
+            return one.ended(f"The program ssh cannot be started ({reason}). Install OpenSSH.")
+        return one.run(conversation)
 
 
 class _Look:
-    """A running look at a machine; `result` has the counts so far."""
+    """A running look at a machine."""
 
     def __init__(
         self, machine: MachineSettings, files: MirrorFiles, top: str | None, progress: Progress, recent_s: float
@@ -98,12 +97,11 @@ class _Look:
         self._counts: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
         self._done = self._total = 0
-        self.result = LookResult(name=machine.name)
 
-    def run(self, conversation: Conversation) -> None:
-        """Do the look; if it fails, `result.error` is a sentence that says why."""
+    def run(self, conversation: Conversation) -> LookResult:
+        """Do the look; if it fails, `error` of the result is a sentence that says why."""
         error: str | None = None
-        is_stopped = False
+        is_stopped = is_asleep = False
         try:
             self._converse(conversation)
         except Stopped:
@@ -115,50 +113,44 @@ class _Look:
             error = f"The mirror of {self._machine.name} cannot be written ({reason}); the next look goes on."
         finally:
             status = conversation.close()
-        is_asleep = False
         if error == "":
             error, is_asleep = self._why(conversation, status)
-        left_out = {reason: count for reason, count in self._left_out.items() if count}
-        self.result = LookResult(
-            name=self._machine.name,
-            files=len(self._noted.rows),
-            **self._counts,
-            left_out=left_out,
-            sent=conversation.sent,
-            received=conversation.received,
-            error=error,
-            asleep=is_asleep,
-            stopped=is_stopped,
-            seen=self._state.seen,
-            same_as=same_machine(self._state, self._top),
-        )
+        return self.ended(error, conversation.sent, conversation.received, asleep=is_asleep, stopped=is_stopped)
 
-    def save(self) -> None:
-        """Save the rows of the files and the state of the machine."""
-        rows = self._noted.rows
-        state, result = self._state, self.result
-        if result.error is None and not result.stopped:
-            state = replace(state, seen=_now(), places=(*_not_rooted(state.places), *self._rooted()))
-        sizes = sum([row.size for row in rows.values()])
+    def ended(
+        self, error: str | None, sent: int = 0, received: int = 0, *, asleep: bool = False, stopped: bool = False
+    ) -> LookResult:
+        """Save the rows of the files and the state of the machine, and return the result."""
+        rows, state = self._noted.rows, self._state
+        result = LookResult(
+            name=self._machine.name,
+            files=len(rows),
+            **self._counts,
+            left_out=+self._left_out,
+            sent=sent,
+            received=received,
+            error=error,
+            asleep=asleep,
+            stopped=stopped,
+            seen=state.seen,
+            same_as=same_machine(state, self._top),
+        )
+        if error is None and not stopped:
+            state = replace(state, seen=_now(), rooted=tuple(self._rooted()))
         with suppress(OSError):
             self._files.note(self._noted)
-            write_state(replace(state, files=len(rows), size=sizes, error=result.error), self._top)
+            sizes = sum([row.size for row in rows.values()])
+            write_state(replace(state, files=len(rows), size=sizes, error=error), self._top)
+        return result
 
     def _converse(self, conversation: Conversation) -> None:
         clock, _, form = conversation.begin(script.BEGIN).partition(" ")
         if not _CLOCK.fullmatch(clock) or form not in ("1", "2", "3"):
             raise Ended(f"The programs find, stat and date on {self._machine.name} are not of a known form.")
         seen = int(clock)
-        state = self._state
-        if not 0 <= _now() - state.asked < DAY_MS:
-            projects = [path for path, is_there in state.directories.items() if is_there]
-            found = ask_environment(conversation, projects)
-            rooted = [place for place in state.places if place.source == ROOT_SOURCE]
-            places = (*found.places, *rooted)
-            state = replace(
-                state, shell=found.shell, home=found.home, identity=found.identity, places=places, asked=_now()
-            )
-        self._state = replace(state, clock_offset=seen * 1000 - _now())
+        if not 0 <= _now() - self._state.asked < DAY_MS:
+            self._state = ask_surroundings(conversation, self._state)
+        self._state = replace(self._state, clock_offset=seen * 1000 - _now())
         self._fetch(conversation, self._rows(conversation, seen))
         self._noted.seen = seen
         self._ask_directories(conversation)
@@ -171,7 +163,7 @@ class _Look:
         still differs, all rows.
         """
         noted, recent_s = self._noted, self._recent_s
-        wanted = folders(_not_rooted(self._state.places), self._machine.roots, self._state.home)
+        wanted = folders(self._state.places, self._machine.roots, self._state.home)
         told: list[str] = []
         for piece in script.in_pieces([folder.sum() for folder in wanted]):
             told += conversation.ask("\n".join(piece), _MOST_ROWS).decode("ascii", "replace").split("\n")[: len(piece)]
@@ -199,9 +191,8 @@ class _Look:
     def _remove(self, rows: dict[str, RemoteRow], failed: tuple[str, ...]) -> None:
         """Remove files that are gone on the other machine, except below directories that could not be read there."""
         for path in list(self._files.all()):
-            if path not in rows and not path.startswith(failed or "\0"):
+            if path not in rows and not path.startswith(failed):
                 self._files.remove(path)
-                self._noted.rows.pop(path, None)
                 self._counts["gone"] += 1
         self._noted.rows = {path: row for path, row in self._noted.rows.items() if path in rows}
 
@@ -218,7 +209,10 @@ class _Look:
             or noted[path].is_recent(self._recent_s)
         ]
         changed.sort(key=lambda path: rows[path].mtime_ns, reverse=True)
-        self._check_room(sum(max(0, rows[path].size - (sizes[path] or 0)) for path in changed))
+        needed = sum(max(0, rows[path].size - (sizes[path] or 0)) for path in changed)
+        free = shutil.disk_usage(self._files.directory).free
+        if needed and needed + _SLACK > free:
+            raise OSError(errno.ENOSPC, f"{needed:,} bytes would come, and {free:,} are free")
         self._total = len(changed)
         ends = conversation.frames(
             self._commands(changed, sizes), lambda chunk: file.take(chunk), lambda: 2 * rows[path].size + _SLACK
@@ -228,7 +222,7 @@ class _Look:
             try:
                 if file.finish(next(ends)):
                     self._note(path, rows[path], file, sizes[path])
-                elif file.is_refused or not file.is_missing:
+                elif file.kind != "-":
                     self._left_out[NOT_WRITTEN if file.is_refused else UNREADABLE] += 1
             finally:
                 file.abandon()
@@ -248,10 +242,7 @@ class _Look:
             yield " ".join(map(str, ("f", quote(path), *words)))
 
     def _note(self, path: str, row: RemoteRow, file: Incoming, size: int | None) -> None:
-        before = self._noted.rows.get(path)
-        is_other = file.kind == "w" or before is None or not before.cwd
-        cwd = self._files.directory_of(path) if is_other else before.cwd  # type: ignore[union-attr]
-        self._noted.rows[path] = replace(row, cwd=cwd)
+        self._noted.rows[path] = replace(row, cwd=self._files.directory_of(path))
         if size is None:
             self._counts["new"] += 1
         elif file.kind == "w":
@@ -259,23 +250,16 @@ class _Look:
         elif file.written or file.kind == "h":
             self._counts["grown"] += 1
 
-    def _check_room(self, needed: int) -> None:
-        free = shutil.disk_usage(self._files.directory).free
-        if needed and needed + _SLACK > free:
-            raise OSError(errno.ENOSPC, f"{needed:,} bytes would come, and {free:,} are free")
-
     def _ask_directories(self, conversation: Conversation) -> None:
         """Ask which working directories exist there; this comes last, because a dead network mount never answers."""
-        wanted = [path for path in dict.fromkeys(row.cwd for row in self._noted.rows.values()) if _may_ask(path)]
+        named = dict.fromkeys(row.cwd for row in self._noted.rows.values())
+        wanted = [path for path in named if path.startswith("/") and "\0" not in path and len(path) <= MOST_PATH]
         told = {path: self._state.directories[path] for path in wanted if path in self._state.directories}
-        at = 0
+        groups = [wanted[at : at + _GROUP] for at in range(0, len(wanted), _GROUP)]
+        commands = [" ".join(("d", *map(quote, group))) for group in groups]
         with suppress(Ended):
-            for piece in script.in_pieces(map(script.is_directory, wanted)):
-                answers = conversation.ask("{\n" + "\n".join(piece) + "\n} </dev/null", len(piece) * 4)
-                told.update(
-                    zip(wanted[at:], [line == b"1" for line in answers.split(b"\n")[: len(piece)]], strict=False)
-                )
-                at += len(piece)
+            for group, (answer, _) in zip(groups, conversation.answers(commands, _GROUP), strict=True):
+                told.update(zip(group, [state == ord("0") for state in answer], strict=False))
         self._state = replace(self._state, directories=told)
 
     def _rooted(self) -> list[Place]:
@@ -304,14 +288,6 @@ class _Look:
         if status == 1 and noise:
             return f"{name} answered: {noise[0][:200]}", False
         return f"{name}'s login shell did not start `sh`.", False
-
-
-def _not_rooted(places: Iterable[Place]) -> tuple[Place, ...]:
-    return tuple(place for place in places if place.source != ROOT_SOURCE)
-
-
-def _may_ask(directory: str) -> bool:
-    return directory.startswith("/") and "\0" not in directory and len(directory) <= MOST_PATH
 
 
 def _now() -> int:

@@ -11,8 +11,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Literal
+from contextlib import suppress
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -21,12 +21,12 @@ from sessionbrowse.services.machines.rows import RemoteRow, posix_sum
 from sessionbrowse.services.machines.script import HEAD
 from sessionbrowse.store.own.mirrors import FILES, mirror_dir
 from sessionbrowse.store.own.state_directory import write_own_file
-from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, pread, pwrite
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, pwrite
 
 ROWS_FILE = "rows.json"
 PART_FILE = ".part"
 """Temporary name of a file that replaces another one in the mirror; no list reads it."""
-Kind = Literal["t", "h", "w"]
+KINDS = ("t", "h", "w")
 """How much of a remote file is sent: the tail, the head and the tail, or the whole file."""
 # On Windows a read-only file could neither be replaced nor removed.
 _MODE = 0o600 if sys.platform == "win32" else 0o400
@@ -49,15 +49,11 @@ class MirrorFiles:
     def __init__(self, name: str, top: str | None) -> None:
         self.directory = mirror_dir(name, top)
         self._here = os.path.join(self.directory, FILES)
+        self.part = os.path.join(self.directory, PART_FILE)
         os.makedirs(self._here, mode=0o700, exist_ok=True)
         os.chmod(self.directory, 0o700)
         with suppress(OSError):
             os.unlink(self.part)
-
-    @property
-    def part(self) -> str:
-        """The path of the temporary file for a new version."""
-        return os.path.join(self.directory, PART_FILE)
 
     @property
     def tells_case(self) -> bool:
@@ -77,14 +73,8 @@ class MirrorFiles:
 
     def sums(self, path: str, size: int) -> tuple[str, str]:
         """Return the checksums of a file's first `HEAD` bytes, and of the rest up to `size`."""
-        descriptor = os.open(self.path(path), os.O_RDONLY | CLOEXEC | NOFOLLOW)
-        try:
-            return (
-                posix_sum(_blocks(descriptor, 0, min(HEAD, size))),
-                posix_sum(_blocks(descriptor, HEAD, size)),
-            )
-        finally:
-            os.close(descriptor)
+        with open(self.path(path), "rb") as file:
+            return posix_sum(_blocks(file, min(HEAD, size))), posix_sum(_blocks(file, size - HEAD))
 
     def all(self) -> Iterator[str]:
         """Yield the paths on the other machine of all files in the mirror."""
@@ -123,70 +113,45 @@ class Incoming:
     """A file being received. Only whole lines are written; an unfinished last line is written at the end.
 
     A new or grown file is written in place. If a file was replaced there, its new version is written under a temporary
-    name, then renamed over the old one.
+    name, then renamed over the old one. `kind` is one of `KINDS`, or `-` for a file that is gone.
     """
 
     def __init__(self, files: MirrorFiles, path: str, row: RemoteRow, size: int | None) -> None:
-        self.kind: Kind | None = None
-        self.is_missing = self.is_refused = False
+        self.kind = ""
+        self.is_refused = False
+        self.written = 0
         self._files, self._path, self._row, self._size = files, path, row, size
         self._descriptor: int | None = None
+        self._has_head = False
         self._head = b""
         self._rest: list[bytes] = []
-        self.written = 0
 
     def take(self, chunk: bytes) -> None:
-        """Write bytes of the answer; its first line says how much of the file is sent (see `Kind`).
+        """Write bytes of the answer; its first line says how much of the file is sent (see `KINDS`).
 
         Raises:
             OSError: the disk is full or read-only. If only this file cannot be written, it is left out (`is_refused`).
         """
-        if not self.is_refused:
-            with self._refusing():
-                self._take(chunk)
-
-    @contextmanager
-    def _refusing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.abandon()
-            self.is_refused = True
-            if error.errno in _NO_ROOM:
-                raise
-
-    def _take(self, chunk: bytes) -> None:
-        if self.kind is None and not self.is_missing:
+        if not self._has_head:
             self._head += chunk
-            if b"\n" not in self._head:
+            self.kind = self._head[:1].decode("ascii", "replace")
+            end = 2 + (HEAD if self.kind == "h" else 0)
+            if len(self._head) < end:
                 return
-            kind, _, chunk = self._head.partition(b"\n")
-            self._head = b""
-            match kind:
-                case b"w" | b"t" | b"h":
-                    self.kind = kind.decode()  # type: ignore[assignment]
-                case _:
-                    self.is_missing = True
-        if self.kind == "h" and len(self._head) < HEAD:
-            missing = HEAD - len(self._head)
-            self._head, chunk = self._head + chunk[:missing], chunk[missing:]
+            self._has_head = True
+            self._head, chunk = self._head[2:end], self._head[end:]
         line_end = chunk.rfind(b"\n") + 1
-        if line_end and self.kind is not None:
+        if line_end:
             self._write(chunk[:line_end])
-        if line_end < len(chunk):
+        if line_end < len(chunk) and not self.is_refused:
             self._rest.append(chunk[line_end:])
 
     def finish(self, status: str) -> bool:
         """Complete the file and return True; if it could not be read there or written here, return False."""
-        whole = self.kind is not None and status == "0" and (self.kind != "h" or len(self._head) == HEAD)
-        with self._refusing():
-            if whole and not self.is_refused:
-                self._write(b"")
-                if self._is_beside:
-                    self._close()
-                    os.replace(self._files.part, self._files.path(self._path))
-            self._close()
-        return whole and not self.is_refused
+        is_whole = self._has_head and self.kind in KINDS and status == "0"
+        if is_whole:
+            self._write(b"", is_last=True)
+        return is_whole and not self.is_refused
 
     def abandon(self) -> None:
         """Stop receiving: keep whole lines written in place, but remove an incomplete new version."""
@@ -199,17 +164,29 @@ class Incoming:
     def _is_beside(self) -> bool:
         return self.kind == "w" and self._size is not None
 
-    def _write(self, lines: bytes) -> None:
-        descriptor = self._opened()
-        if self.kind == "h" and not self.written:
-            # The head is written only together with a whole line, because the old last line may be unfinished and have
-            # grown.
-            pwrite(descriptor, self._head, 0)
-        content = b"".join((*self._rest, lines))
-        self._rest = []
-        self.written += len(content)
-        while content:
-            content = content[os.write(descriptor, content) :]
+    def _write(self, lines: bytes, *, is_last: bool = False) -> None:
+        if self.is_refused or self.kind not in KINDS:
+            return
+        try:
+            descriptor = self._opened()
+            if self.kind == "h" and not self.written:
+                # The head is written only together with a whole line, because the old last line may be unfinished and
+                # have grown.
+                pwrite(descriptor, self._head, 0)
+            content = b"".join((*self._rest, lines))
+            self._rest = []
+            self.written += len(content)
+            while content:
+                content = content[os.write(descriptor, content) :]
+            if is_last:
+                self._close()
+                if self._is_beside:
+                    os.replace(self._files.part, self._files.path(self._path))
+        except OSError as error:
+            self.abandon()
+            self.is_refused = True
+            if error.errno in _NO_ROOM:
+                raise
 
     def _opened(self) -> int:
         if self._descriptor is None:
@@ -225,9 +202,9 @@ class Incoming:
         return self._descriptor
 
     def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
             path = self._files.part if self._is_beside else self._files.path(self._path)
             with suppress(OSError):
                 os.chmod(path, _MODE)
@@ -235,7 +212,7 @@ class Incoming:
                 os.utime(path, ns=(self._row.mtime_ns, self._row.mtime_ns))
 
 
-def _blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (block := pread(descriptor, min(_BLOCK, end - start), start)):
+def _blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
+    while size > 0 and (block := file.read(min(_BLOCK, size))):
         yield block
-        start += len(block)
+        size -= len(block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from shlex import quote
 
 from sessionbrowse.services.machines import script
@@ -23,13 +24,8 @@ def changed_there(path: str, top: str | None = None) -> float | None:
     ask = f"""if [ -f {name} ] && [ ! -h {name} ]; then case $o in
 1) find {name} -prune -printf %T@;; 2) stat -c %Y {name};; 3) stat -f %m {name};; esac </dev/null; fi"""
     try:
-        conversation = Conversation(state.host, silence_s=_SILENCE_S)
-    except OSError:
-        return None
-    try:
-        clock = conversation.begin(script.BEGIN).partition(" ")[0]
-        return max(0.0, float(clock) - float(conversation.ask(ask, 4096)))
+        with closing(Conversation(state.host, silence_s=_SILENCE_S)) as conversation:
+            clock = conversation.begin(script.BEGIN).partition(" ")[0]
+            return max(0.0, float(clock) - float(conversation.ask(ask, 4096)))
     except (Ended, OSError, ValueError):
         return None
-    finally:
-        conversation.close()

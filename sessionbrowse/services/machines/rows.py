@@ -18,9 +18,10 @@ from sessionbrowse.services.machines.script import Folder
 
 MOST_FILES = 100_000
 MOST_FILE_BYTES = 4 * 1024**3
-MOST_PATH, MOST_NAME = 1024, 255
-_ROW = re.compile(rb"(\d{1,20}) (\d{1,18}) (-?\d{1,14}(?:\.\d{1,12})?) (-?\d{1,14}(?:\.\d{1,12})?) \./(.+)")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+MOST_PATH = 1024
+_TIME = r"-?[0-9]{1,14}(?:\.[0-9]{1,12})?"
+_ROW = re.compile(rf"([0-9]{{1,20}} ([0-9]{{1,18}}) {_TIME} {_TIME}) \./(.+)")
+_SAFE = re.compile(rb"(?:/(?!\.\.?(?:/|\Z))[^/\x00-\x1f\x7f]{1,255})+")
 
 ODD_NAME = "names with control characters, not UTF-8, or too long"
 SAME_NAME = "names that differ only by case, or are those of folders elsewhere"
@@ -55,26 +56,25 @@ class RemoteRow(Struct, frozen=True, array_like=True):
 
 def is_safe(path: str) -> bool:
     """Return True for an absolute path that is valid on this system, without `.` or `..`."""
-    first, *parts = path.split("/")
-    return first == "" and bool(parts) and all(map(_is_safe_part, parts)) and _length(path) <= MOST_PATH
+    try:
+        content = path.encode()
+    except UnicodeEncodeError:
+        return False
+    return len(content) <= MOST_PATH and _SAFE.fullmatch(content) is not None
 
 
 def parse_rows(folder: Folder, answer: bytes, seen: int, left_out: Counter[str]) -> dict[str, RemoteRow]:
     """Return the rows of a folder's files by absolute path; count omitted files in `left_out`, by reason."""
     found: dict[str, RemoteRow] = {}
-    for line in answer.split(b"\n"):
+    for line in answer.decode("utf-8", "surrogateescape").split("\n"):
         row = _ROW.fullmatch(line)
-        try:
-            name = row[5].decode("utf-8") if row is not None else ""
-        except UnicodeDecodeError:
-            name = ""
-        path = f"{folder.root}/{name}"
-        if row is None or not name.endswith(folder.suffixes) or not is_safe(path):
+        path = f"{folder.root}/{row[3]}" if row is not None else ""
+        if row is None or not path.endswith(folder.suffixes) or not is_safe(path):
             left_out[ODD_NAME] += bool(line)
         elif int(row[2]) > MOST_FILE_BYTES:
             left_out[TOO_LARGE] += 1
         else:
-            found[path] = RemoteRow(b" ".join(row.group(1, 2, 3, 4)).decode("ascii"), seen)
+            found[path] = RemoteRow(row[1], seen)
     return {path: row for path, row in found.items() if _may_be_session(folder, path, found)}
 
 
@@ -120,17 +120,6 @@ def posix_sum(blocks: Iterable[bytes]) -> str:
 
 
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
-
-
-def _is_safe_part(part: str) -> bool:
-    return part not in ("", ".", "..") and _length(part) <= MOST_NAME and not _CONTROL.search(part)
-
-
-def _length(text: str) -> int:
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        return MOST_PATH + 1
 
 
 def _may_be_session(folder: Folder, path: str, found: Mapping[str, RemoteRow]) -> bool:

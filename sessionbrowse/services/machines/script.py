@@ -28,7 +28,8 @@ _NO_SESSIONS = " ".join(
     + [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
 )
 # Shell functions: e prints the mark, q finds files, r prints the rows of files below the current directory, p those
-# below a given directory, c counts files, f prints a file or its new part, v prints the agents' variables.
+# below a given directory, c counts files, f prints a file or its new part, d prints 0 for each directory that exists
+# and 1 for others, v prints the agents' variables.
 BEGIN = rf"""exec 2>/dev/null; unset CDPATH; LC_ALL=C; export LC_ALL; o=0
 e() {{ printf '\n%s %s\n' "$m" "$*"; }}
 if find / -maxdepth 0 -printf x; then o=1; elif stat -c %i /; then o=2; elif stat -f %i /; then o=3
@@ -46,6 +47,7 @@ if [ $# -gt 1 ] && [ "$(tail -c +{HEAD + 1} "$1" | head -c "$4" | cksum)" = "$5"
 if [ "$(head -c "$2" "$1" | cksum)" = "$3" ]; then k=t; elif [ "$4" != 0 ]; then k=h; fi; fi
 echo $k; case $k in w) cat "$1";; t) tail -c +"$6" "$1";; h) head -c {HEAD} "$1" && tail -c +"$6" "$1";; esac
 else echo -; fi </dev/null; e $?; }}
+d() {{ for n; do [ -d "$n" ]; printf $?; done; e; }}
 v() {{ grep -E '^({VARIABLES})'; }}
 e "$(date +%s) $o"
 """
@@ -74,7 +76,7 @@ class Folder(Struct, frozen=True):
 
         Names with control characters are omitted: a newline in a name would look like two rows.
         """
-        odd = f"$(c {self._tests('')} </dev/null)"
+        odd = f"$(c {self._files('')} </dev/null)"
         return f'p {self._files()} </dev/null; e "$? {odd}"'
 
     def newer_rows(self, time_s: float) -> str:
@@ -86,10 +88,7 @@ class Folder(Struct, frozen=True):
         depth = path.count("/") - self.root.count("/")
         return path.startswith(self.root + "/") and depth <= self.depth and path.endswith(self.suffixes)
 
-    def _files(self) -> str:
-        return self._tests("! ")
-
-    def _tests(self, negation: str) -> str:
+    def _files(self, negation: str = "! ") -> str:
         names = " -o ".join([f"-name {quote('*' + suffix)}" for suffix in self.suffixes])
         found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\)"
         return f"{found} {negation}-path '*[[:cntrl:]]*'"
@@ -111,11 +110,6 @@ def question(kind: str, path: str) -> str:
         case _:
             command = f"[ -f {name} ] && head -c {MAX_SETTINGS_BYTES} {name}"
     return f"{{ {command}; }} </dev/null; e"
-
-
-def is_directory(path: str) -> str:
-    """Return the command that prints 1 for a directory, else 0."""
-    return f"[ -d {quote(path)} ] && echo 1 || echo 0"
 
 
 def in_pieces(commands: Iterable[str]) -> Iterable[list[str]]:

@@ -7,10 +7,11 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
-from sessionbrowse.config import MachineSettings, Settings, parse_settings
+from sessionbrowse.config import MachineSettings, parse_settings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.own.state_directory import write_own_file
 from sessionbrowse.text import clean
@@ -19,9 +20,7 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _MACHINE = re.compile(r"^[ \t]*\[\[[ \t]*machines[ \t]*\]\].*\n?", re.MULTILINE)
 
 
-def lines_of(machine: MachineSettings) -> str:
-    """Return the lines (a TOML table) that describe a machine in the settings file."""
-    return f'[[machines]]\nname = "{machine.name}"\nhost = "{machine.host}"\n'
+Machines: TypeAlias = tuple[MachineSettings, ...]
 
 
 def add_machine(path: Path, machine: MachineSettings) -> None:
@@ -31,15 +30,14 @@ def add_machine(path: Path, machine: MachineSettings) -> None:
         RefusedWrite: a machine has this name already, or the lines cannot be added to this file.
     """
 
-    def added(text: str) -> str:
-        return (text if not text or text.endswith("\n") else text + "\n") + ("\n" if text else "") + lines_of(machine)
-
-    def wanted(before: Settings) -> tuple[MachineSettings, ...]:
-        if any(one.name.casefold() == machine.name.casefold() for one in before.machines):
+    def added(text: str, machines: Machines) -> tuple[str, Machines]:
+        if any(one.name.casefold() == machine.name.casefold() for one in machines):
             raise RefusedWrite(f"There is a machine {machine.name} already in {clean(str(path))}.")
-        return (*before.machines, machine)
+        above = f"{text}\n" if text.endswith("\n") else f"{text}\n\n" if text else ""
+        return above + lines, (*machines, machine)
 
-    _change(path, added, wanted, f"Add these lines to the settings file by hand:\n{lines_of(machine)}")
+    lines = f'[[machines]]\nname = "{machine.name}"\nhost = "{machine.host}"\n'
+    _change(path, added, f"Add these lines to the settings file by hand:\n{lines}")
 
 
 def remove_machine(path: Path, name: str) -> None:
@@ -49,24 +47,20 @@ def remove_machine(path: Path, name: str) -> None:
         RefusedWrite: the machine's lines cannot be separated from the others.
     """
 
-    def removed(text: str) -> str:
+    def removed(text: str, machines: Machines) -> tuple[str, Machines]:
+        others = tuple([one for one in machines if one.name != name])
         for table in _MACHINE.finditer(text):
             after = _TABLE.search(text, table.end())
             end = after.start() if after is not None else len(text)
             if any(one.name == name for one in parse_settings(text[table.start() : end])[0].machines):
                 above = text[: table.start()]
-                return (above[:-1] if above.endswith("\n\n") else above) + text[end:]
-        return text
+                return (above[:-1] if above.endswith("\n\n") else above) + text[end:], others
+        return text, others
 
-    def wanted(before: Settings) -> tuple[MachineSettings, ...]:
-        return tuple([one for one in before.machines if one.name != name])
-
-    _change(path, removed, wanted, f"Remove the machine {name} from the settings file by hand.")
+    _change(path, removed, f"Remove the machine {name} from the settings file by hand.")
 
 
-def _change(
-    path: Path, change: Callable[[str], str], wanted: Callable[[Settings], tuple[MachineSettings, ...]], otherwise: str
-) -> None:
+def _change(path: Path, change: Callable[[str, Machines], tuple[str, Machines]], otherwise: str) -> None:
     """Replace the settings file by its changed text; refuse a change of anything but the machines."""
     real = os.path.realpath(path)  # A symbolic link stays: the file that it leads to is replaced.
     refused = f"The settings file {clean(str(path))} cannot be changed"
@@ -78,7 +72,7 @@ def _change(
     except (OSError, UnicodeDecodeError) as error:
         raise RefusedWrite(f"{refused} ({getattr(error, 'strerror', None) or 'not UTF-8'}). {otherwise}") from error
     before, problems = parse_settings(text)
-    machines, new_text = wanted(before), change(text)
+    new_text, machines = change(text, before.machines)
     if machines == before.machines:
         return
     after, problems_after = parse_settings(new_text)

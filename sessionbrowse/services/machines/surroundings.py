@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from itertools import islice
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.base import MAX_SETTINGS_BYTES, SESSION_SUFFIXES, Disk, absolute, expand_home
@@ -14,6 +14,7 @@ from sessionbrowse.services.machines.conversation import Conversation, Ended
 from sessionbrowse.services.machines.rows import is_safe
 from sessionbrowse.services.machines.script import Folder
 from sessionbrowse.store.find.roots import own_places
+from sessionbrowse.store.own.mirrors import MirrorState
 
 MOST_PROJECTS = 1000
 _DEPTHS = {"projects": 8, "folder": 7, "flat": 4, "dates": 5, "retired": 1}
@@ -24,19 +25,10 @@ _MOST_ROUNDS = 20
 _MOST_TEXT = 1024 * 1024
 
 
-class LoginEnvironment(Struct, frozen=True):
-    """The login shell, home directory and agents' places on another machine, and a text that identifies the machine."""
-
-    shell: str
-    home: str
-    identity: str
-    places: tuple[Place, ...]
-
-
-def ask_environment(conversation: Conversation, projects: Iterable[str]) -> LoginEnvironment:
+def ask_surroundings(conversation: Conversation, state: MirrorState) -> MirrorState:
     """Ask for the variables of a login shell, then search the agents' places by asking about that machine's disk.
 
-    `projects` are working directories on that machine; settings in them may name further places.
+    Settings in the known working directories on that machine may name further places.
     """
     answer = conversation.ask(script.SURROUNDINGS, _MOST_TEXT).decode("utf-8", "surrogateescape")
     system, shell, node, *lines = (answer + "\n\n").split("\n")
@@ -44,6 +36,7 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
     home = environ.get("HOME", "")
     if home != "/" and not is_safe(home):
         raise Ended
+    projects = [path for path, is_there in state.directories.items() if is_there]
     places: list[Place] = []
     disk = _Disk()
     around = Surroundings(
@@ -52,7 +45,7 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
         cwd=home,
         platform="darwin" if system == "Darwin" else "linux",
         tmpdir=environ.get("TMPDIR", "/tmp"),
-        projects=tuple(islice(projects, MOST_PROJECTS)),
+        projects=tuple(projects[:MOST_PROJECTS]),
         disk=Disk(
             read=lambda path: disk.answer("file", path),
             is_directory=lambda path: bool(disk.answer("directory", path)),
@@ -64,27 +57,21 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
         if not disk.unknown:
             break
         disk.ask(conversation)
-    kept = [place for place in places if place.kind in _DEPTHS and is_safe(place.root)]
+    kept = tuple([place for place in places if place.kind in _DEPTHS and is_safe(place.root)])
     # Two ssh aliases may lead to the same machine. Its host name and the inode of the home directory show that.
-    name, _, inode = node.partition(" ")
-    inode = inode.partition(" ")[0]
-    return LoginEnvironment(shell, home, f"{name[:255]} {inode} {home}" if inode.isdigit() else "", tuple(kept))
+    name, inode, *_ = (*node.split(" "), "")
+    identity = f"{name[:255]} {inode} {home}" if inode.isdigit() else ""
+    return replace(state, shell=shell, home=home, identity=identity, places=kept, asked=time.time_ns() // 1_000_000)
 
 
 def folders(places: Iterable[Place], roots: Iterable[str], home: str) -> list[Folder]:
-    """Return the directories to search on the other machine: the agents' places and the user's roots, each once."""
-    found: dict[str, Folder] = {}
+    """Return the directories to search on the other machine: the user's roots and the agents' places, each once."""
     named = [absolute(expand_home(root, home), home) for root in roots]
-    wanted = [Folder(root, _ROOT_DEPTH, SESSION_SUFFIXES) for root in named if is_safe(root)]
+    found = [Folder(root, _ROOT_DEPTH, SESSION_SUFFIXES) for root in named if is_safe(root)]
     for place in places:
         suffixes = _SUFFIXES.get(place.agent, (".jsonl",))
-        wanted.append(Folder(place.root, _DEPTHS[place.kind], suffixes, place.kind == "flat"))
-    for one in wanted:
-        other = found.get(one.root, one)
-        both = tuple(dict.fromkeys((*other.suffixes, *one.suffixes)))
-        flat = one.is_flat and other.is_flat
-        found[one.root] = Folder(one.root, max(one.depth, other.depth), both, flat)
-    return list(found.values())
+        found.append(Folder(place.root, _DEPTHS[place.kind], suffixes, place.kind == "flat"))
+    return list(dict.fromkeys(found))
 
 
 class _Disk:

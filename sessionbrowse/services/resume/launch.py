@@ -100,15 +100,10 @@ FAILS_WITHIN_SECONDS = 1.5
 
 # The shell script that tmux runs in the new window. It starts the agent, and after a failure waits for Enter, so that
 # the error can be read. It changes the directory itself, because tmux's option `-c` would expand `#(…)` in the name.
+# Arguments such as `74:The directory …` may follow the directory: each is the sentence to show for an exit status.
 _IN_ITS_DIRECTORY = (
-    'cd -- "$1" || exit; shift; "$@"; status=$?; '
-    '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
-)
-# The same script for a command on another machine. Arguments such as `74:The directory …` come first: each is the
-# sentence to show for an exit status.
-_OVER_THERE = (
-    'cd || exit; said=; while case "$1" in [0-9]*:*) ;; *) false;; esac; do said="$said$1\n"; shift; done; "$@"; '
-    'status=$?; [ $status -eq 0 ] || { printf "\n"; printf %b "$said" | sed -n "s/^$status://p"; '
+    'cd -- "$1" || exit; shift; said=; while case "$1" in [0-9]*:*) ;; *) false;; esac; do said="$said$1\n"; shift; '
+    'done; "$@"; status=$?; [ $status -eq 0 ] || { printf "\n"; printf %b "$said" | sed -n "s/^$status://p"; '
     'printf "%s ended with status %s. Enter closes. " "$1" $status; read _; }'
 )
 _AGENTS_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "XDG_")
@@ -151,10 +146,8 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
     else:
         where = ["new-window", "-n", command.agent]
     variables = [f"{name}={value}" for name, value in sorted(_variables(command, environ).items())]
-    begin: tuple[str, ...] = (_IN_ITS_DIRECTORY, "sh", command.cwd)
-    if command.machine is not None:
-        begin = (_OVER_THERE, "sh", *[f"{status}:{said}" for status, said in endings_there(command).items()])
-    words = ("env", *variables, "sh", "-c", *begin, *command.argv)
+    endings = [f"{status}:{said}" for status, said in endings_there(command).items()]
+    words = ("env", *variables, "sh", "-c", _IN_ITS_DIRECTORY, "sh", command.cwd, *endings, *command.argv)
     # tmux would treat a semicolon at the end of an argument as the end of its command.
     return ("tmux", *where, "--", *[f"{word[:-1]}\\;" if word.endswith(";") else word for word in words])
 

@@ -361,24 +361,15 @@ _BY_LOGIN_SHELL = (
 )
 
 
-def posix_words(words: Sequence[str]) -> str:
-    """Return words as a POSIX shell reads them."""
-    return " ".join(["'" + word.replace("'", "'\\''") + "'" for word in words])
-
-
-def inner_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str:
-    """Return the POSIX script that starts the agent in the session's directory ("": the home directory) over ssh."""
-    words = _with_variables(argv, env)
-    there = f"cd -- {posix_words([directory])} || exit {NO_DIRECTORY}; " if directory else ""
-    program = posix_words(argv[:1])
-    return f"unset SB_R; {there}command -v {program} >/dev/null || exit {NO_PROGRAM}; exec {posix_words(words)}"
-
-
 def remote_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str:
-    """Return the command for ssh as printable ASCII text, which all login shells interpret in the same way."""
-    coded = _NEEDS_CODE.sub(
-        lambda byte: rb"\0%03o" % byte[0][0], inner_text(directory, argv, env).encode("utf-8", "surrogateescape")
-    )
+    """Return the command for ssh as printable ASCII text, which all login shells interpret in the same way.
+
+    It starts the agent in the session's directory over ssh ("": the home directory).
+    """
+    there = f"cd -- {shlex.quote(directory)} || exit {NO_DIRECTORY}; " if directory else ""
+    checked = f"{there}command -v {shlex.quote(argv[0])} >/dev/null || exit {NO_PROGRAM}"
+    text = f"unset SB_R; {checked}; exec {shlex.join(_with_variables(argv, env))}"
+    coded = _NEEDS_CODE.sub(lambda byte: rb"\0%03o" % byte[0][0], text.encode("utf-8", "surrogateescape"))
     return f"exec env SB_R='{coded.decode('ascii')}' sh -c '{_BY_LOGIN_SHELL}'"
 
 

@@ -26,6 +26,7 @@ from sessionbrowse.store.find.file_stamp import (
     stamp_of,
 )
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
+from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
 SUFFIX = ".jsonl"
@@ -443,6 +444,12 @@ def _takes_transcripts(place: Place) -> bool:
 
 def _why(error: OSError | None) -> str:
     return "the disk did not answer in time" if error is None else error.strerror or str(error)
+
+
+def telling_path(path: str) -> str:
+    """Return a path as it is, or without symbolic links if only then it tells the machine whose mirror holds it."""
+    real = os.path.realpath(path)
+    return real if real != path and machine_of(path) is None and machine_of(real) is not None else path
 
 
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"

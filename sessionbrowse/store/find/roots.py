@@ -16,9 +16,9 @@ from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
 from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder, marks_of_program
 from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed_folder
 from sessionbrowse.errors import NotFound
-from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
+from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name, telling_path
 from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
-from sessionbrowse.store.own.mirrors import FILES, machine_of, machines_dir, mirror_places, states
+from sessionbrowse.store.own.mirrors import machines_dir, mirror_places
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
@@ -123,8 +123,7 @@ def places_of(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
             except MissingRoot as error:
                 skipped(error.skipped)
     if scope.mirrors and not scope.roots:
-        top = machines_dir(scope.around.environ, Path(scope.around.home))
-        found = mirror_places([state.name for state in states(top)], top)
+        found = mirror_places(machines_dir(scope.around.environ, Path(scope.around.home)))
         places += [place for place in found if not scope.agents or place.agent in scope.agents]
     return tuple(distinct(places))
 
@@ -210,10 +209,8 @@ def root_places(
         raise MissingRoot(root, "is on a disk that did not answer in time")
     if not exists:
         raise MissingRoot(root, "is not a directory" if os.path.exists(top) else "does not exist")
-    real = os.path.realpath(top)
-    if f"{os.sep}{FILES}{os.sep}" in real and machine_of(top) is None and machine_of(real) is not None:
-        # With links resolved, a file's path shows whether it is in a mirror, and of which machine.
-        top = real
+    # With links resolved, a file's path shows whether it is in a mirror, and of which machine.
+    top = telling_path(top)
     found: list[Place] = []
     try:
         for directory in _sessions_directories(top) or _stores_below(top) or [top]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.agents.base import Place
+from sessionbrowse.agents.base import Place, names_in
 from sessionbrowse.config import APP, data_dir
 from sessionbrowse.config import MACHINE_NAME as NAME
-from sessionbrowse.model.listing.directories import listed, stored
+from sessionbrowse.model.listing.directories import stored
 from sessionbrowse.store.own.state_directory import DAMAGED, read_own_file, write_own_file
 
 FILES = "files"
@@ -37,13 +37,13 @@ class MirrorState(Struct, frozen=True, kw_only=True):
 
     `seen` is the time of the last successful look, in ms since 1970; `clock_offset` is the number of ms by which that
     machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell on that machine;
-    `identity` is a text that identifies the machine and this home directory. The paths in `places`, and the working
-    directories in `directories` (True: the directory exists), are paths on that machine. `asked` is the time when the
-    places were last requested. `files` and `size` are the number of session files in the mirror and their bytes.
-    `error` says why the last look failed.
+    `identity` is a text that identifies the machine and this home directory. The paths in `places`, in `rooted` (places
+    in the directories that the user named), and the working directories in `directories` (True: the directory exists),
+    are paths on that machine. `asked` is the time when the places were last requested. `files` and `size` are the
+    number of session files in the mirror and their bytes. `error` says why the last look failed.
     """
 
-    name: str
+    name: Annotated[str, msgspec.Meta(pattern=rf"\A{NAME}\Z")]
     host: str
     seen: Moment | None = None
     clock_offset: int = 0
@@ -51,6 +51,7 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     shell: str = ""
     identity: str = ""
     places: tuple[Place, ...] = ()
+    rooted: tuple[Place, ...] = ()
     asked: int = 0
     directories: dict[str, bool] = {}
     files: int = 0
@@ -80,8 +81,7 @@ def mirror_dir(name: str, top: str | None = None) -> str:
 
 def machine_of(path: str) -> str | None:
     """Return the machine whose mirror contains a path, judged by the path's text; None for a path of this machine."""
-    found = _split(path)
-    return found[0] if found is not None else None
+    return _split(path)[0]
 
 
 def machine_holding(path: str) -> str | None:
@@ -91,11 +91,11 @@ def machine_holding(path: str) -> str | None:
 
 def remote_path(path: str) -> str:
     """Convert a path in a mirror to the path on its machine; a path of this machine is returned unchanged."""
-    found = _split(path)
-    return found[1].replace(os.sep, "/") if found is not None else path
+    machine, there = _split(path)
+    return there if machine is None else there.replace(os.sep, "/")
 
 
-def _split(path: str) -> tuple[str, str] | None:
+def _split(path: str) -> tuple[str | None, str]:
     """Split a path in a mirror into machine and path there; a mirror is recognised by its path or its state file."""
     if (found := _IN_MIRROR.search(path)) is not None:
         return found[1], path[found.end() :]
@@ -107,13 +107,13 @@ def _split(path: str) -> tuple[str, str] | None:
         if (name := _kept_in(path[:at])) is not None:
             return name, path[at + len(part) - 1 :]
         at = path.find(part, at + 1)
-    return None
+    return None, path
 
 
 @cache
 def _kept_in(folder: str) -> str | None:
     state = _state_in(folder)
-    return state.name if state is not None and re.fullmatch(NAME, state.name) else None
+    return state.name if state is not None else None
 
 
 def path_here(name: str, path: str, top: str | None = None) -> str:
@@ -123,10 +123,7 @@ def path_here(name: str, path: str, top: str | None = None) -> str:
 
 def read_state(name: str, top: str | None = None) -> MirrorState | None:
     """Return the state of a machine's mirror; None if there is no mirror, or its state is damaged."""
-    try:
-        state = _state_in(mirror_dir(name, top))
-    except ValueError:
-        return None
+    state = _state_in(os.path.join(top or machines_dir(), name))
     return state if state is not None and state.name == name else None
 
 
@@ -148,11 +145,7 @@ def write_state(state: MirrorState, top: str | None = None) -> None:
 
 def states(top: str | None = None) -> Iterator[MirrorState]:
     """Yield the states of all mirrors, by name."""
-    try:
-        names = sorted(os.listdir(top or machines_dir()))
-    except OSError:
-        return
-    yield from filter(None, (read_state(name, top) for name in names))
+    yield from filter(None, (read_state(name, top) for name in names_in(top or machines_dir())))
 
 
 def same_machine(state: MirrorState, top: str | None = None) -> str | None:
@@ -161,14 +154,13 @@ def same_machine(state: MirrorState, top: str | None = None) -> str | None:
     return next(same, None)
 
 
-def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:
-    """Return the places (session directories) in the mirrors of the named machines, with the machine in each."""
-    known = [state for name in names if (state := read_state(name, top)) is not None]
+def mirror_places(top: str | None = None) -> list[Place]:
+    """Return the places (session directories) in the mirrors of all machines, with the machine in each."""
     # The variables in `env` keep paths of that machine, because only agents started there get these variables.
     return [
         replace(place_at(place, partial(path_here, state.name, top=top)), machine=state.name)
-        for state in known
-        for place in state.places
+        for state in states(top)
+        for place in (*state.places, *state.rooted)
     ]
 
 
@@ -176,11 +168,6 @@ def place_at(place: Place, path_of: Callable[[str], str]) -> Place:
     """Return a place with its paths converted by `path_of`, between paths in the mirror and paths on the machine."""
     root, agent_dir, blobs = [path and path_of(path) for path in (place.root, place.agent_dir, place.blobs)]
     return replace(place, root=root, agent_dir=agent_dir, blobs=blobs)
-
-
-def directory_of(path: str, cwd: str) -> str:
-    """Return a session's working directory as lists show it; on another machine, with its name (`mini:/home/me`)."""
-    return listed(cwd, machine_of(path))
 
 
 def place_document(path: str, directory: str) -> dict[str, str | None]:

@@ -36,13 +36,16 @@ def admitted(target: Target, *, only_moved: bool = False) -> str:
     A session of Claude Code or Codex may only be moved to the trash or copied; then `only_moved` is True.
 
     Raises:
-        RefusedWrite: a link leads out of the directories in which the file must be, or the path is not a regular file.
+        RefusedWrite: a link leads out of the directories in which the file must be, the path is not a regular file, or
+            the file is the copy of one on another machine, which only a look changes.
         NotASession: there is no such file.
     """
     path = os.path.abspath(target.path)
     roots = target.roots or (os.path.dirname(path),)
     real = os.path.realpath(path)
-    refuse_on_machine(path)
+    machine = machine_holding(path)
+    if machine is not None:
+        raise RefusedWrite(f"{shown_name(path)} lies on {machine}; open it there. Nothing was changed.")
     try:
         mode = os.lstat(real).st_mode
     except OSError as error:
@@ -57,13 +60,6 @@ def admitted(target: Target, *, only_moved: bool = False) -> str:
     if not only_moved:
         refuse_only_read(real)
     return real
-
-
-def refuse_on_machine(path: str) -> None:
-    """Raise `RefusedWrite` for a path in the mirror of another machine; only a look changes files there."""
-    machine = machine_holding(path)
-    if machine is not None:
-        raise RefusedWrite(f"{shown_name(path)} lies on {machine}; open it there. Nothing was changed.")
 
 
 def refuse_new_on_machine(path: str) -> None:

@@ -148,7 +148,7 @@ def test_a_directory_that_the_user_names_is_looked_at_too(machine: OtherMachine)
     assert (result.error, result.new) == (None, 1)
     state = read_state("mini", machine.top)
     assert state is not None
-    named = [place for place in state.places if place.source == "--root"]
+    named = state.rooted
     assert [(place.agent, place.root) for place in named] == [("pi", f"{machine.home}/work/.pi/agent/sessions")]
     assert machine.look(("~/work/.pi/agent",)).files == 1
 

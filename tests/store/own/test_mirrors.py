@@ -51,7 +51,7 @@ def test_places_of_a_mirror_lie_here_and_name_their_machine(top: str) -> None:
     env = {"PI_CODING_AGENT_DIR": "/srv/pi"}
     place = Place("pi", "/srv/pi/sessions", "projects", "default", env, "/srv/pi")
     write_state(MirrorState(name="mini", host="mini.local", places=(place,)), top)
-    (here,) = mirror_places(["mini", "other"], top)
+    (here,) = mirror_places(top)
     assert (here.root, here.agent_dir) == (f"{top}/mini/files/srv/pi/sessions", f"{top}/mini/files/srv/pi")
     assert (here.machine, here.kind, here.env) == ("mini", "projects", env)
 
