@@ -215,6 +215,36 @@ def test_a_mirror_that_is_given_as_a_root_lists_the_sessions_of_its_machine(
     assert json.loads(_printed(capfd, "cleanup", "--dry-run", "--json", *root)) == []
 
 
+@pytest.mark.parametrize("linked", ["file", "project", "subagents", "store"])
+def test_a_link_among_the_sessions_here_that_leads_into_a_mirror_is_a_session_of_its_machine(
+    linked: str, there: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    inner = mirrored("mini", f"{STORE}/{FOLDER}/1_s-1/2_s-3.jsonl", header(id="s-3"), user("a", None, "a subagent"))
+    mirror("mini", places=())  # Nothing else leads to the copies.
+    links = {
+        "file": (f"{FOLDER}/link.jsonl", there),
+        "project": (FOLDER, there.parent),
+        "subagents": (f"{FOLDER}/1_h-1", there.with_suffix("")),
+        "store": ("", there.parent.parent),
+    }
+    name, target = links[linked]
+    link = own_home / ".pi/agent/sessions" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if linked == "subagents":
+        written(link.parent, header(id="h-1"), user("a", None, "here"), name="1_h-1.jsonl")
+    link.symlink_to(target)
+    found = {"file": {"s-1"}, "subagents": {"s-3"}}.get(linked, {"s-1", "s-2", "s-3"})
+    rows = told(capfd, "list", "--hidden")
+    assert {(row["id"], row["machine"]) for row in rows if row["id"] != "h-1"} == {(id, "mini") for id in found}
+    assert {row["path"] for row in rows if row["id"] in ("s-1", "s-3")} <= {str(there), str(inner)}
+    assert {row["id"] for row in told(capfd, "list", "--hidden", "machine:here")} <= {"h-1"}
+    one = {"project": link / there.name, "subagents": link / inner.name, "store": link / FOLDER / there.name}
+    path = str(one.get(linked, link))
+    assert told(capfd, "show", path)["path"] in (str(there), str(inner))
+    assert main(["rename", path, "new"]) == 1
+    assert "lies on mini" in capfd.readouterr().err
+
+
 @pytest.mark.slow
 def test_nothing_new_is_written_among_the_copies_of_a_machine(
     there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.list.withheld import shown_paths
-from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover
+from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover, telling_path
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
@@ -219,7 +219,7 @@ def find_path(
             raise NoSuchSession(f"{path} cannot be read: {error.strerror}") from error
         except (OSError, ValueError):
             raise NoSuchSession(f"There is no file {path}") from None
-        return path
+        return telling_path(path)
     wanted = reference.casefold()
     if not wanted:
         raise NoSuchSession("The session reference is empty: give a path, an id, a name, or the beginning of an id.")

@@ -167,6 +167,7 @@ class _Walk:
         self._groups: dict[tuple[int, int], list[Place]] = {}
         # The versions of files found so far, if the places are on several devices: a directory may be mounted twice.
         self._versions: set[Version] | None = None
+        self._links: tuple[str, ...] = ()
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
         """Yield the session files of all given places (session directories), as one list for each folder."""
@@ -177,7 +178,7 @@ class _Walk:
                 self._skip(place.root, _why(None))
             identity = self._identity(place.root) if answers[place.root] else None
             if identity is not None:
-                roots.setdefault(identity, place.root)
+                roots.setdefault(identity, telling_path(place.root))
                 self._groups.setdefault(identity, []).append(place)
         self._versions = set() if len({device for device, _ in roots}) > 1 else None
         # A directory with sessions may be a project folder in one place, and a place of its own. It counts as a project
@@ -303,7 +304,7 @@ class _Walk:
             if status is None:
                 self._skip(path, _why(status))
             elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-                stamp = stamp_of(path, status)
+                stamp = stamp_of(telling_path(path), status)
                 if (stamp.device, stamp.inode) not in self._files:
                     self._files.add((stamp.device, stamp.inode))
                     yield [FoundFile(**asdict(stamp), places=places, owner=owner)]
@@ -364,6 +365,8 @@ class _Walk:
                 problem,
             )
             found.append(file)
+        if self._links:
+            found = [self._told(file) if file.path.startswith(self._links) else file for file in found]
         return found, [(name, name + SUFFIX in statuses) for name in sorted(folders)]
 
     def _listing(self, directory: str, suffixes: tuple[str, ...]) -> tuple[dict[str, os.stat_result], list[str]]:
@@ -403,6 +406,7 @@ class _Walk:
         finally:
             if isinstance(here, int):
                 os.close(here)
+        self._links += tuple(links)
         # A link may lead to a mount that never answers, so links are followed with a time limit.
         for path, answer in stat_many(links, self._timeout_s).items() if links else ():
             if isinstance(answer, os.stat_result) and stat.S_ISDIR(answer.st_mode):
@@ -414,6 +418,11 @@ class _Walk:
             else:
                 self._skip(path, _NOT_REGULAR if isinstance(answer, os.stat_result) else _why(answer))
         return files, folders
+
+    def _told(self, file: FoundFile) -> FoundFile:
+        """Return a file behind a link with paths that tell its machine, if the link leads into a mirror."""
+        parent = file.parent_path
+        return replace(file, path=telling_path(file.path), parent_path=telling_path(parent) if parent else None)
 
     def _identity(self, directory: str) -> tuple[int, int] | None:
         try:
