@@ -60,7 +60,10 @@ _SYNTHETIC = "<synthetic>"
 _SILENT = "No response requested."
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
-"""Lines with the session's title, and its field; the first kind is preferred. A summary may be another session's."""
+"""Maps types of lines with a title to the field that has it, the preferred type first.
+
+A line of the type `summary` may belong to another session.
+"""
 _NEAR = 1000
 """The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 

@@ -68,7 +68,7 @@ class EntryStates:
 
 
 def _first_place_kept(session: Session, path: list[int], boundary: int) -> int:
-    """Return the position on `path` of the first entry that a compaction or `/clear` keeps; its own if it keeps none.
+    """Return the position on `path` of the first entry that the boundary keeps; the boundary's own if it keeps none.
 
     `boundary` is the position of the compaction or `/clear`.
     """

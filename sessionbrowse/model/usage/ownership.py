@@ -1,4 +1,4 @@
-"""For every paid request to a model in many session files, the one file where it counts; and the sums of each file.
+"""Decide in which one of many session files each paid request to a model counts, and add up the requests of files.
 
 Forks, clones, merges and other programs copy entries with their requests. A copied request counts only in the file with
 the oldest header. Among equally old files the parent session comes first, then files that are neither archived nor in

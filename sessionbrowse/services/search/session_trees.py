@@ -152,7 +152,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
 
 
 def _compacted(active: list[int], boundaries: dict[int, str | None], by_id: Mapping[str | None, int]) -> list[int]:
-    """Return the entries before those that the last boundary keeps; `active` is the active branch, leaf first."""
+    """Return the entries that a compaction has replaced; `active` is the active branch, from the leaf to the root."""
     place = next((place for place, index in enumerate(active) if index in boundaries), None)
     if place is None:
         return []

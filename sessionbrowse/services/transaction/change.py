@@ -137,8 +137,8 @@ def usage_at(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsa
 def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Fingerprint | None) -> FileUsage:
     machine = machine_of(path)
     if machine is not None:
-        # This machine's processes and clock say nothing about a file on another machine. Its own clock at the last look
-        # does.
+        # This machine's processes and clock say nothing about a file on another machine, so that machine's clock is
+        # used.
         state = read_state(machine, machines_dir(context.around.environ, Path(context.around.home)))
         changed = found is not None and state is not None and state.is_recent(found.mtime_ns / 1_000_000, RECENT_MS)
         reason = f"the session changed less than ten minutes before the last look at {machine}"

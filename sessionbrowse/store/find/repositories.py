@@ -1,6 +1,7 @@
 """The git repository of a directory, so that worktrees count as one project and a moved project is found again.
 
-Files are read, git is never run. A project's repository is recorded while its directory exists.
+Lists only read files. git is run only to find a repository's first commit, which identifies the repository after a
+move; it is recorded while the project's directory exists.
 """
 
 from __future__ import annotations

@@ -325,7 +325,7 @@ def paths_of(change: Change) -> set[str]:
 
 
 def _moved_back(changed: ChangeResult, run: ChangeRun) -> set[str]:
-    """Return the paths from which an undo moved files; its result has only the new ones, so the journal is asked."""
+    """Return, from the journal, the paths from which an undo moved files; the undo's result has only the new paths."""
     if not isinstance(changed, Undone):
         return set()
     changes = run.context.journal.changes().values()

@@ -222,7 +222,7 @@ def in_words(change: Undoable, browser: Browser) -> Undoable:
         index = session.index_by_id.get(found[0])
         if index is None:
             return found[0]
-        # Short and without its author, so that the label after it is seen on a narrow screen too.
+        # The text is short and has no author, so that the label after it is visible on a narrow screen too.
         said = row_text(session, index, browser.home).removeprefix("user: ").removeprefix("assistant: ")
         return quoted(one_line(said, 16))
 

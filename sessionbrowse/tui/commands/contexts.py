@@ -11,7 +11,8 @@ SESSIONS = "sessions"
 PREVIEW = "preview"
 SESSION = "session"  # Active on the screen of one session, in any pane.
 TREE = "tree"
-TREE_LINE = "search line of a tree"  # Active while this line is focused, as are the other text lines.
+# Like the contexts of all text lines, this one is active while the line is focused.
+TREE_LINE = "search line of a tree"
 VIEW = "entry, context, raw"
 HELP = "help"
 OVERLAY = "help, palette"

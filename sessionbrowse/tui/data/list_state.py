@@ -113,7 +113,7 @@ class ListState:
         return self.library.sessions(self.chosen(), sort=self.sort, folding=self.folding)
 
     def scope(self) -> ListScope:
-        """Return which sessions the list shows, for the search program; it also searches hidden and archived ones."""
+        """Return the limits of the list for the search program, which also knows hidden and archived sessions."""
         from sessionbrowse.services.background.search_messages import ListScope
 
         project, project_of = self.shown_project, self.library.project_of
