@@ -113,7 +113,7 @@ def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path
     try:
         _open_file(screen, command, copy)
     finally:
-        screen.browser.temporary_copies.remove(copy)
+        copy.unlink(missing_ok=True)
 
 
 def _open_file(screen: CommandScreen[None], command: tuple[str, ...], path: Path) -> None:

@@ -137,7 +137,7 @@ class ChangeRunner(ChangeQueue):
     def __init__(self, browser: Browser) -> None:
         super().__init__(browser.call_later)
         self._browser = browser
-        self._places: dict[str, Hashable] = {}
+        self.places: dict[str, Hashable] = {}
 
     @property
     def into(self) -> Into:
@@ -148,10 +148,6 @@ class ChangeRunner(ChangeQueue):
     def context(self) -> ChangeContext:
         """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
         return self._browser.options.context or context_of(self._browser)
-
-    def place_of(self, undo_id: str) -> Hashable:
-        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
-        return self._places.get(undo_id)
 
     # -- work in the background ---------------------------------------------------------------------------------
 
@@ -267,7 +263,7 @@ class ChangeRunner(ChangeQueue):
     def _finished(self, plan: ChangePlan, result: Result) -> None:
         bulk = result.bulk
         made = [one.undo_id for one in bulk.done if one.undo_id is not None]
-        self._places |= dict.fromkeys([*made, *([result.group] if result.group else [])], self._browser.place)
+        self.places |= dict.fromkeys([*made, *([result.group] if result.group else [])], self._browser.place)
         self._browser.publish(result.updates)
         if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
             self._browser.start_scan()

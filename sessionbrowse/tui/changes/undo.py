@@ -77,7 +77,7 @@ def _is_on_screen(screen: CommandScreen[None], last: LastChange) -> bool:
     if all(not paths.isdisjoint(own | _within([rows.visible_keys for rows in lists])) for paths in last.paths):
         return True
     listed = _within([rows.keys for rows in lists])
-    was_here = screen.browser.changes.place_of(last.row.change.undo_id) == screen.place
+    was_here = screen.browser.changes.places.get(last.row.change.undo_id) == screen.place
     return was_here and all(paths.isdisjoint(listed) for paths in last.paths)
 
 

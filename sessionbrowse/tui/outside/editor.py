@@ -45,10 +45,6 @@ class TemporaryCopies:
             raise WriteFailed(f"The temporary copy could not be written ({error.strerror or error}).") from error
         return path
 
-    def remove(self, path: Path) -> None:
-        """Remove one temporary copy."""
-        path.unlink(missing_ok=True)
-
     def remove_all(self) -> None:
         """Remove all temporary copies and their directory."""
         if self._directory is not None:

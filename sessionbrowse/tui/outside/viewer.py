@@ -47,7 +47,7 @@ def show_image(
     try:
         return open_file(str(path), environ, platform=platform, start=start)
     except NoViewer:
-        copies.remove(path)
+        path.unlink(missing_ok=True)
         raise
 
 

@@ -114,11 +114,36 @@ def _parts(screen: CommandScreen[None], summary: Summary) -> list[Part]:
 
 
 def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:
-    reason = _why_not(screen, way)
+    """Resume a session; if there is a risk, show a dialog first.
+
+    The risks: the session is in use, its newest message is not on the active branch, or the agent would stop with an
+    error when it draws the session.
+    """
+    browser, reason = screen.browser, _why_not(screen, way)
     if reason is not None:
-        screen.browser.say(f"{reason} {screen.browser.keys.key_of('resume_as')} offers other ways.", "warning")
+        browser.say(f"{reason} {browser.keys.key_of('resume_as')} offers other ways.", "warning")
         return
-    before_resuming(screen, summary, lambda: _plan(screen, summary, way))
+    go = partial(_plan, screen, summary, way)
+
+    def check(run: ChangeRun) -> BeforeResume:
+        context = run.context
+        if summary.left_behind or summary.bytes <= CHECKED_BYTES:
+            return before_resume(summary.path, summary.agent, context)
+        return BeforeResume(used_before_resume(summary.path, summary.agent, summary.own_cwd, context), None)
+
+    def show(before: BeforeResume) -> None:
+        if before.warning is None and before.left_behind is None and before.stops is None:
+            go()
+        else:
+            _ask(screen, summary, before, go)
+
+    def on_error(error: Exception) -> None:
+        if isinstance(error, SessionBrowseError):
+            go()  # The check of the session failed; `go` will fail for the same reason, with a better message.
+        else:
+            browser.say(repr(error), "error")
+
+    browser.changes.run(check, show, on_error)
 
 
 def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
@@ -215,35 +240,6 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
                 lambda context: start_command(command, template, environ),
                 lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
             )
-
-
-def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent that resumes a session; if there is a risk, show a dialog first.
-
-    The risks: the session is in use, its newest message is not on the active branch, or the agent would stop with an
-    error when it draws the session.
-    """
-    browser = screen.browser
-
-    def check(run: ChangeRun) -> BeforeResume:
-        context = run.context
-        if summary.left_behind or summary.bytes <= CHECKED_BYTES:
-            return before_resume(summary.path, summary.agent, context)
-        return BeforeResume(used_before_resume(summary.path, summary.agent, summary.own_cwd, context), None)
-
-    def show(before: BeforeResume) -> None:
-        if before.warning is None and before.left_behind is None and before.stops is None:
-            go()
-        else:
-            _ask(screen, summary, before, go)
-
-    def on_error(error: Exception) -> None:
-        if isinstance(error, SessionBrowseError):
-            go()  # The check of the session failed; `go` will fail for the same reason, with a better message.
-        else:
-            browser.say(repr(error), "error")
-
-    browser.changes.run(check, show, on_error)
 
 
 def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go: Callable[[], None]) -> None:

@@ -152,7 +152,7 @@ class ListSearch:
         query, state, client = self._query, self._state, self._screen.browser.search_client
         self._stamp, self._progress, self._next = client.stamp(), None, None
         if top:
-            self._screen.sessions_list.forget_moves()
+            self._screen.sessions_list.was_moved = False
         self._limit = PAGE_SESSIONS if state.found_sort in ("best", "newest") else ALL_SESSIONS
         self._scope = state.scope() if query is not None else None
         self._is_local = query is not None and (query.is_about_sessions or not self.prepare())

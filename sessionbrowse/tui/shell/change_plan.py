@@ -64,6 +64,9 @@ class ChangePlan(Struct, frozen=True, kw_only=True):
 class Changes(Protocol):
     """Protocol of the object that makes changes in the background, one at a time; see `changes.change_runner`."""
 
+    places: dict[str, Hashable]
+    """By undo id: the place where the user made a change (screen, and project or session), if it is known."""
+
     @property
     def into(self) -> Into:
         """The trash for deleted sessions: the system's, or in the demo a directory that is removed with the demo."""
@@ -86,9 +89,6 @@ class Changes(Protocol):
 
     def carry_out(self, plan: ChangePlan) -> None:
         """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
-
-    def place_of(self, undo_id: str) -> Hashable:
-        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""

@@ -87,7 +87,8 @@ class RowList(RowsView, can_focus=True):
         self._keys: Sequence[Hashable] = ()
         self._stops: Sequence[int] | None = None
         self._announced: Hashable | None = None
-        self._moved_by_user = False
+        self.was_moved = False
+        """True if the user has moved the cursor; else it keeps its row number when rows are replaced."""
         self.marks: set[Hashable] = set()
         # For marking a range of rows: the key of the row where the range starts, and the keys of the rows that were
         # marked before.
@@ -131,15 +132,6 @@ class RowList(RowsView, can_focus=True):
         """The key (identifier) of the row under the cursor; None if the list has no rows."""
         return self._keys[self.cursor] if self._keys else None
 
-    @property
-    def was_moved(self) -> bool:
-        """True if the user has moved the cursor since the list was created or `forget_moves` was called."""
-        return self._moved_by_user
-
-    def forget_moves(self) -> None:
-        """Treat the cursor as not moved by the user: when rows are replaced, the cursor keeps its row number."""
-        self._moved_by_user = False
-
     def set_rows(
         self,
         keys: Sequence[Hashable],
@@ -182,7 +174,7 @@ class RowList(RowsView, can_focus=True):
             return 0
         candidates = [wanted] if wanted is not None else []
         # A cursor that the user has not moved keeps its row number, so it stays on the first row.
-        if self._moved_by_user and self._keys:
+        if self.was_moved and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
             try:
@@ -214,7 +206,7 @@ class RowList(RowsView, can_focus=True):
 
         If the cursor may not stand on that row, move it to the next one in the direction of the movement.
         """
-        self._moved_by_user = True
+        self.was_moved = True
         if self._stops:
             at = bisect_left(self._stops, index) if index > self.cursor else bisect_right(self._stops, index) - 1
             index = self._stops[max(0, min(at, len(self._stops) - 1))]
