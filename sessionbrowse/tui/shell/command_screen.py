@@ -216,10 +216,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             if not isinstance(focused, Input):
                 return command is not None
         if _is_typed(event) and event.character is not None:
-            if focused.selection.is_empty:
-                focused.insert_text_at_cursor(event.character)
-            else:
-                focused.replace(event.character, *sorted(focused.selection))
+            focused.replace(event.character, *focused.selection)
             self.text_changed(focused.value)
             return True
         command = _typing_command(self, event.key)

@@ -255,11 +255,8 @@ class TextView(RowsView, can_focus=True):
 
     def shown_image(self) -> ImagePart | None:
         """Return the selected image, else the first visible image; None if no image is visible."""
-        spot = self.spot
-        if isinstance(spot, ImagePart):
-            return spot
         shown = self._spots(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
-        parts = [self._document.parts[index] for index in shown]
+        parts = [self.spot, *[self._document.parts[index] for index in shown]]
         return next((part for part in parts if isinstance(part, ImagePart)), None)
 
     def toggle_spot(self) -> None:
