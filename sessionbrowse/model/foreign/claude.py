@@ -132,19 +132,17 @@ class _Transcript:
             return None
         calls, early, missing = dict[str, str](), list[list[str]](), set[object]()
         for record in records.found:
-            uuid, parent = record.uuid, record.parentUuid
-            if record.type in STATE_LINES:
-                if record.type != "queue-operation":
-                    continue
-                return None
+            uuid, parent, message = record.uuid, record.parentUuid, record.message
+            if not uuid and record.type in STATE_LINES and record.type != "queue-operation":
+                continue
             if not uuid or uuid in places or uuid in missing or (record.isSidechain and not self._is_sidechain):
                 return None
-            above = places.get(parent) if parent.__class__ is str else now if parent is UNSET else 0
+            above = places.get(parent)
             if above is None:
-                above = -1 if now else 0
-                missing.add(parent)
+                above = now if parent is UNSET else -1 if parent and now else 0
+                missing.update([parent] if parent else [])
+            content = message.content if message.content.__class__ is list else ()
             if record.type == "assistant":
-                message = record.message
                 key = message.id or uuid
                 if key not in answers:
                     if above != now or message.model == _SYNTHETIC:
@@ -154,12 +152,13 @@ class _Transcript:
                     firsts.append(record)
                 if message.usage is not None:
                     used[key] = message.usage
-                for block in blocks_in(message.content):
+                for block in content:
                     if block.type == "tool_use":
                         calls.setdefault(block.id, key)
                 places[uuid] = answers[key]
                 continue
-            if record.type == "user" and (called := results_in(record)):
+            called = [block.tool_use_id for block in content if block.type == "tool_result"]
+            if called and record.type == "user":
                 # A result may precede the line of its call.
                 key = calls.get(called[0], "")
                 if key:
@@ -185,6 +184,8 @@ class _Transcript:
                 else:
                     notes += 1
                     boundaries.add(uuid)
+            elif record.type in STATE_LINES:
+                return None
             else:
                 # A note makes no branch, unless a prompt, an answer or a compaction is below it.
                 is_in_place = above == now or kind == "unknown"
@@ -287,8 +288,7 @@ class _Transcript:
         """
         for record in self._lines:
             if record.kind == "result":
-                ids = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
-                found = next((self._calls[call] for call in ids if call in self._calls), None)
+                found = next((self._calls[call] for call in results_in(record) if call in self._calls), None)
                 if found is not None:
                     record.answer = found[0]
                     self._answers[found[0]].results.append(record)
@@ -412,7 +412,7 @@ class _Transcript:
 
     def _place_results(self, record: ClaudeRecord) -> None:
         """Make an entry for each tool result in a record; its parent is the answer or the previous result."""
-        found = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
+        found = results_in(record)
         content = [] if self._brief else objects_of(content_of(record))
         results = [block for block in content if block.get("type") == "tool_result"]
         beside = [block for block in content if block.get("type") != "tool_result"]
@@ -523,18 +523,18 @@ class _Transcript:
         return stem or next(iter(self._sessions()), "")
 
     def _header(self) -> Object:
-        records = [one for one in self._records.found if one.uuid]
-        directories = [cwd for cwd in dict.fromkeys([one.cwd for one in records]) if cwd]
+        records = self._records.found
+        directories = [cwd for cwd in dict.fromkeys([one.cwd for one in records if one.uuid]) if cwd]
         folder = os.path.basename(os.path.dirname(self._path))
         own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
         made: Object = {
             "type": "session",
             "version": 3,
             "id": self._id(),
-            "timestamp": next((one.timestamp for one in records if one.timestamp), ""),
+            "timestamp": next((one.timestamp for one in records if one.timestamp and one.uuid), ""),
             "cwd": (own or directories or [""])[0],
         }
-        forks = [one.forkedFrom.sessionId for one in records if one.forkedFrom is not None]
+        forks = [one.forkedFrom.sessionId for one in records if one.forkedFrom is not None and one.uuid]
         origin = forks[0] if forks else ""
         if self._is_sidechain:
             origin = origin or next((name for name in self._sessions() if name != made["id"]), "")
