@@ -14,10 +14,10 @@ from collections.abc import Iterable
 
 from sessionbrowse.model.foreign.codex_items import (
     CALLS,
+    NO_PAYLOAD,
     OUTPUTS,
     PASSED_ITEMS,
     PASSED_LINES,
-    USER_EVENTS,
     Counts,
     Info,
     Line,
@@ -28,7 +28,6 @@ from sessionbrowse.model.foreign.codex_items import (
     call_block,
     complete,
     event_text,
-    has_envelope,
     is_injected,
     is_message,
     is_passed,
@@ -97,9 +96,8 @@ class _Rollout:
         self._brief = brief
         self._records = Records(lines, Line, is_record)
         self._lines = self._records.found
-        for line in self._lines:
-            if not has_envelope(line):
-                complete(line)
+        for line in [line for line in self._lines if line.payload is NO_PAYLOAD]:
+            complete(line)
         self._heads = [line for line in self._lines if line.type == "session_meta"]
         self._own = self._heads[0] if self._heads else None
         self._meta = meta_of(self._heads[0]) if self._heads else Meta()
@@ -153,11 +151,10 @@ class _Rollout:
         lines, records = self._lines, self._records
         if records.bad or records.torn or self._own is None or self._may_be_copied():
             return None
-        self._mark_prompts()
-        roles = [line.role or line.payload.role == "assistant" for line in lines]
-        parts = "".join(map(part_of, [line.type for line in lines], [line.payload.type for line in lines], roles))
-        by_part: dict[str, list[Line]] = {part: [] for part in "acekoprtx"}
-        for part, line in zip(parts, lines, strict=True):
+        marks = self._mark_prompts()
+        parts = "".join(marks)
+        by_part: dict[str, list[Line]] = {part: [] for part in "aceoprt"}
+        for part, line in zip(marks, lines, strict=True):
             by_part.setdefault(part, []).append(line)
         answers, prompts = list(_ANSWERS.finditer(parts)), by_part["p"]
         calls = [line.payload.call_id for line in by_part["c"] if line.payload.call_id]
@@ -257,11 +254,21 @@ class _Rollout:
         if burst and burst[-1].kind in ("task_started", "turn_started"):
             burst[-1].is_copied = False
 
-    def _mark_prompts(self) -> None:
-        """Decide which messages with the role "user", and which events with the user's words, are prompts."""
-        kinds = [line.payload.type for line in self._lines]
-        items = [at for at, kind in enumerate(kinds) if kind == "message" and is_message(self._lines[at], "user")]
-        users = [line for line, kind in zip(self._lines, kinds, strict=True) if kind in USER_EVENTS]
+    def _mark_prompts(self) -> list[str]:
+        """Decide which messages with the role "user", and which events with the user's words, are prompts.
+
+        Return the part of each line (see `part_of`).
+        """
+        payloads = [line.payload for line in self._lines]
+        kinds, roles = [one.type for one in payloads], [one.role for one in payloads]
+        parts = list(map(part_of, [line.type for line in self._lines], kinds, roles))
+        asked = [at for at, part in enumerate(parts) if part in "uv"]
+        self._mark([at for at in asked if parts[at] == "u"], [self._lines[at] for at in asked if parts[at] == "v"])
+        for at in asked:
+            parts[at] = "p" if self._lines[at].role == "prompt" else "n" if parts[at] == "u" else "."
+        return parts
+
+    def _mark(self, items: list[int], users: list[Line]) -> None:
         events = [line for line in users if event_text(line) is not None]
         if not events:
             for line in [self._lines[at] for at in items]:

@@ -47,7 +47,6 @@ CALLS = frozenset(
     }
 )
 OUTPUTS = frozenset({"custom_tool_call_output", "function_call_output", "tool_search_output"})
-USER_EVENTS = frozenset({"user_message", "item_completed"})
 PASSED_ITEMS = frozenset({"compaction", "ghost_snapshot"})
 PASSED_LINES = frozenset(
     {
@@ -130,7 +129,7 @@ class Meta(Struct, frozen=True, gc=False):
     subagent_history_start_ordinal: Json = None
 
 
-_NO_PAYLOAD = Payload()
+NO_PAYLOAD = Payload()
 
 
 class Line(Raw, kw_only=True, gc=False):
@@ -142,7 +141,7 @@ class Line(Raw, kw_only=True, gc=False):
 
     timestamp: str = ""
     type: str = ""
-    payload: Payload = _NO_PAYLOAD
+    payload: Payload = NO_PAYLOAD
     ordinal: Json = None
     is_copied: bool = field(default=False, name=" copied")
     role: str = field(default="", name=" role")
@@ -174,10 +173,6 @@ def meta_of(line: Line) -> Meta:
         return usual_fields(line.item(), Meta)
 
 
-def has_envelope(line: Line) -> bool:
-    return line.payload is not _NO_PAYLOAD
-
-
 def complete(line: Line) -> None:
     """Convert a line of an older version, which has its fields outside of `payload`, to today's form."""
     value = line.whole()
@@ -200,38 +195,31 @@ def is_passed(kind: str) -> bool:
     return _PASSED_EVENTS.fullmatch(kind) is not None
 
 
+_PARTS = {("response_item", kind): "c" for kind in CALLS} | {("response_item", kind): "o" for kind in OUTPUTS}
+_PARTS |= {("response_item", kind): "." for kind in PASSED_ITEMS}
+_PARTS |= {("response_item", "reasoning"): "r", ("response_item", "agent_message"): "n"}
+_PARTS |= {("event_msg", kind): "e" for kind in ("agent_message", "agent_reasoning")}
+_PARTS |= {("event_msg", kind): "n" for kind in ("error", "stream_error")}
+_PARTS |= {("event_msg", kind): "v" for kind in ("item_completed", "user_message")}
+_PARTS |= {
+    ("event_msg", "token_count"): "t",
+    ("event_msg", "turn_aborted"): "b",
+    ("event_msg", "thread_rolled_back"): "?",
+}
+
+
 @lru_cache(maxsize=256)
-def part_of(kind: str, about: str, role: str | bool) -> str:
+def part_of(kind: str, about: str, role: str) -> str:
     """Return a character for the role of a line in an ordinary session, "?" for an unusual line.
 
-    `kind` is the line's type, `about` that of its payload; `role` is the line's, or True for the model's message.
+    `kind` is the line's type; `about` and `role` are those of its payload.
     """
-    if kind == "response_item":
-        if about == "message":
-            return "p" if role == "prompt" else "a" if role is True else "n"
-        rest = "." if about in PASSED_ITEMS else "?"
-        return (
-            "c"
-            if about in CALLS
-            else "o"
-            if about in OUTPUTS
-            else {"reasoning": "r", "agent_message": "n"}.get(about, rest)
-        )
-    if kind == "event_msg":
-        rest = "." if is_passed(about) else "?"
-        return "p" if role == "prompt" else _EVENT_PARTS.get(about, rest)
-    return {"compacted": "k", "turn_context": "x"}.get(kind, "." if kind in PASSED_LINES else "?")
-
-
-_EVENT_PARTS = {
-    "agent_message": "e",
-    "agent_reasoning": "e",
-    "error": "n",
-    "stream_error": "n",
-    "thread_rolled_back": "?",
-    "token_count": "t",
-    "turn_aborted": "b",
-}
+    if kind == "response_item" and about == "message":
+        return {"user": "u", "assistant": "a"}.get(role, "n")
+    if kind == "event_msg" and is_passed(about):
+        return _PARTS.get((kind, about), ".")
+    others = {"compacted": "k", "turn_context": "x"} | dict.fromkeys(PASSED_LINES - {"turn_context"}, ".")
+    return _PARTS.get((kind, about)) or others.get(kind, "?")
 
 
 def event_text(line: Line) -> str | None:
