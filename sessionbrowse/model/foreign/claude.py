@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable
+from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from sessionbrowse.model.foreign.claude_records import (
     HIDDEN,
@@ -124,7 +125,7 @@ class _Transcript:
         record to the number of the last prompt, answer or compaction up to it: 0 before the first one, -1 if a child of
         this record may be a branch.
         """
-        records, places = self._records, dict[str, int]()
+        records, places = self._records, dict[str | UnsetType | None, int]()
         answers, used, answered = dict[str, int](), dict[str, AnswerUsage](), set[str]()
         prompts, firsts, boundaries = list[ClaudeRecord](), list[ClaudeRecord](), set[str]()
         newest, now, notes, results = "", 0, 0, 0
@@ -544,7 +545,7 @@ class _Transcript:
             made["internal"] = True
         return made
 
-    def _name(self, known: Container[str | None]) -> tuple[str | None, bool]:
+    def _name(self, known: Container[Any]) -> tuple[str | None, bool]:
         """Return the session's name or generated title, and True if the user chose it."""
         told = dict.fromkeys(_TITLES, "")
         for one in [one for one in self._records.found if one.type in _TITLES]:
