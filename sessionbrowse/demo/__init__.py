@@ -1,4 +1,4 @@
-"""Fictional sessions of all four agents, with which users can try sessionbrowse without risk.
+"""Fictional sessions of all six agents, with which users can try sessionbrowse without risk.
 
 The folder `store` contains the session files as their agents would have written them at `_WRITTEN_MS`, with three
 differences. A stored file has a short name and is in `AGENT/PROJECT`; the written file is named after the time and id
@@ -27,7 +27,8 @@ _WRITTEN_MS = 1_795_270_000_000
 
 _TIME = re.compile(rb'(\d{4}-\d\d-\d\d)T(\d\d)([:-])(\d\d)[:-](\d\d)([.-])(\d{3})Z|(?<="timestamp":)\d{13}')
 _PATH = re.compile(rb'\{demo\}(?:/(\w+)/agent/sessions/\{([\w-]+)\})?([^"\\\s]*)')
-_HEADER = re.compile(rb'"type":"session".*?"id":"([^"]+)","timestamp":"([^"]+)"')
+_HEADER = re.compile(rb'(?:"type":"session(?:_meta)?".*?"id"|"sessionId"):"([^"]+)".*?"timestamp":"([^"]+)"')
+"""The id and time of a session: in the header of pi's family and Codex, in each record of Claude Code."""
 
 
 def make_demo(target: Path, now_ms: int | None = None) -> Path:
@@ -49,15 +50,37 @@ def make_demo(target: Path, now_ms: int | None = None) -> Path:
         else:
             name, _, more = rest[0].partition(".")
             if more == "jsonl" and (header := _HEADER.search(content)):
-                sessions[name] = file_name(header[2].decode(), header[1].decode()).removesuffix(".jsonl"), last_ms
+                sessions[name] = _stem(agent, header[1].decode(), header[2].decode()), last_ms
             stem, ended_ms = sessions.get(name, (name, now_ms))
             rest[0] = stem + ("." if more else "") + _shifted(more.encode(), now_ms)[0].decode()
-            written = target.joinpath(agent, "agent", "sessions", _folder(target, agent, project), *rest)
+            written = _directory(target, agent, project, stem).joinpath(*rest)
             last_ms = last_ms or ended_ms
         written.parent.mkdir(parents=True, exist_ok=True)
         written.write_bytes(content)
         os.utime(written, ns=((last_ms or now_ms) * 1_000_000,) * 2)
     return target
+
+
+def _stem(agent: str, session_id: str, timestamp: str) -> str:
+    """Return the name, without suffix, that an agent gives to the file of a session."""
+    match agent:
+        case "claude":
+            return session_id
+        case "codex":
+            return f"rollout-{timestamp[:19].replace(':', '-')}-{session_id}"
+        case _:
+            return file_name(timestamp, session_id).removesuffix(".jsonl")
+
+
+def _directory(target: Path, agent: str, project: str, stem: str) -> Path:
+    """Return the directory in which an agent keeps a session of a project; `stem` is the name of its file."""
+    match agent:
+        case "claude":
+            return target.joinpath("claude", "projects", _folder(target, agent, project))
+        case "codex":
+            return target.joinpath("codex", "sessions", *stem.removeprefix("rollout-")[:10].split("-"))
+        case _:
+            return target.joinpath(agent, "agent", "sessions", _folder(target, agent, project))
 
 
 def _folder(target: Path, agent: str, project: str) -> str:
@@ -69,7 +92,7 @@ def _folder(target: Path, agent: str, project: str) -> str:
 def _path(target: Path, found: re.Match[bytes]) -> bytes:
     """Return the JSON-escaped path that replaces a placeholder."""
     agent, project, rest = (part.decode() if part else "" for part in found.groups())
-    path = target.joinpath(agent, "agent", "sessions", _folder(target, agent, project)) if project else target
+    path = _directory(target, agent, project, "") if project else target
     return json_line(str(path) + rest.replace("/", os.sep)).strip()[1:-1]
 
 

@@ -64,7 +64,7 @@ LIST_FIELDS = {
 def test_list_prints_every_field_of_the_contract_newest_first(ask):
     status, rows, _ = ask("list", "--json")
     assert status == 0
-    assert {row["agent"] for row in rows} == {"pi", "omp", "atomic", "indusagi"}
+    assert {row["agent"] for row in rows} == {"pi", "omp", "atomic", "indusagi", "claude", "codex"}
     assert all(set(row) >= LIST_FIELDS for row in rows)
     times = [row["modified"] for row in rows]
     assert times == sorted(times, reverse=True)
@@ -88,6 +88,12 @@ def test_an_agent_given_with_a_root_filters_and_says_only_whose_unmarked_files_a
     _, guessed, _ = ask("list", "--json", "--root", str(tmp_path / "s"), roots=False)
     _, told, _ = ask("list", "--json", "--root", str(tmp_path / "s"), "--agent", "atomic", roots=False)
     assert [row["agent"] for row in guessed + told] == ["pi", "atomic"]
+
+
+def test_a_tree_of_claude_code_shows_what_its_tools_were_called_with(ask):
+    _, rows, _ = ask("list", "--json", "--agent", "claude")
+    _, printed, _ = ask("tree", rows[0]["path"], "--json")
+    assert "[Bash: npm test -- sync]" in str(printed)
 
 
 @pytest.mark.parametrize("agents", [("pi",), ("omp",), ("atomic",), ("indusagi",), ("pi", "omp")])

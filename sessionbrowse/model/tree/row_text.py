@@ -14,7 +14,7 @@ from sessionbrowse.format.javascript import MISSING, string
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import row_text_omp, row_text_pi
 from sessionbrowse.model.tree.shape import display_order
-from sessionbrowse.model.tree.tool_call_text import Call, Fields
+from sessionbrowse.model.tree.tool_call_text import Call, Fields, other_call_text
 
 Makers = dict[str, list[int]]
 """Maps the id of a tool call to the indexes of the answers that contain the call, in file order."""
@@ -79,6 +79,8 @@ def row_text(session: Session, index: int, home: str = "") -> str:
     """
     kind = session.envelopes[index]
     call = _answered_call(session, index) if kind.role == "toolResult" else None
+    if call is not None and session.rules.only_read:
+        return other_call_text(call, home)
     fields = session.fields(index)
     if session.rules.tree == "omp":
         return row_text_omp.row_text(kind.type, kind.role, fields, call, home)

@@ -123,6 +123,25 @@ def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
             return f"[ls: {shorten(_path_or_here(arguments), home)}]"
 
 
+_PATHS = ("file_path", "notebook_path", "path")
+_TELLING = ("command", "cmd", "pattern", *_PATHS, "query", "url", "skill", "description")
+"""Arguments of tools of Claude Code and Codex that say what a call does, the most telling first."""
+
+
+def other_call_text(call: Call, home: str) -> str:
+    """Return the text of a tool call of Claude Code or Codex: its name and its most telling argument."""
+    name, arguments = string(call.name), call.arguments if isinstance(call.arguments, dict) else {}
+    for key in _TELLING:
+        told = arguments.get(key)
+        if isinstance(told, list) and told:
+            told = told[-1]  # Codex calls a shell with a command: `["bash", "-lc", COMMAND]`.
+        if isinstance(told, str) and told:
+            text = _shorten_like_pi(told, home) if key in _PATHS else one_line(told)
+            more = "..." if key not in _PATHS and units(text) > _COMMAND_UNITS else ""
+            return f"[{name}: {cut(text, _COMMAND_UNITS) if more else text}{more}]"
+    return _any_call(name, call.arguments)
+
+
 def _any_call(name: str, arguments: Json) -> str:
     if arguments is MISSING:
         return f"[{name}]"

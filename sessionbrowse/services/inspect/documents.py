@@ -21,7 +21,7 @@ from sessionbrowse.model.session.parents import count_branches
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
-from sessionbrowse.model.tree.tool_call_text import Call, tool_call_text
+from sessionbrowse.model.tree.tool_call_text import Call, other_call_text, tool_call_text
 from sessionbrowse.store.own.mirrors import machine_of, place_document
 
 Document = dict[str, Any]
@@ -118,6 +118,8 @@ def context_document(session: Session, at: int | None = None) -> Document:
 def _calls(session: Session, blocks: Iterable[Block]) -> list[str]:
     """Return the tool calls among a message's blocks as texts, in the form of the agent's tree view."""
     calls = [Call(block.name, block.arguments) for block in blocks if isinstance(block, ToolCallBlock)]
+    if session.rules.only_read:
+        return [other_call_text(call, "") for call in calls]
     return [tool_call_text(session.rules.tree, call, "") for call in calls]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.row_text import row_text
+from sessionbrowse.model.tree.tool_call_text import Call, other_call_text
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.program_search import search_text, search_texts
 from tests.support.tree_support import answer, call, entry, label, message, result, session_of, user
@@ -126,6 +127,25 @@ CALLS: list[tuple[str, Any, str]] = [
     ("glob", {"path": "src"}, '[glob: {"path":"src"}]'),
     ("todo", "text", '[todo: "text"]'),
 ]
+
+
+OTHER_CALLS = [
+    ("Bash", {"description": "Run the tests", "command": "make\ttest"}, "[Bash: make test]"),
+    ("Bash", {"command": "x" * 51}, "[Bash: " + "x" * 50 + "...]"),
+    ("Read", {"limit": 5, "file_path": "/home/dev/src/" + "x" * 51}, "[Read: ~/src/" + "x" * 51 + "]"),
+    ("Grep", {"path": "src", "pattern": "TODO"}, "[Grep: TODO]"),
+    ("Glob", {"path": "", "query": "\x1b[2J"}, "[Glob: \x1b[2J]"),
+    ("shell", {"command": ["bash", "-lc", "ls -l"], "workdir": "/p"}, "[shell: ls -l]"),
+    ("shell", {"command": []}, '[shell: {"command":[]}]'),
+    ("exec_command", {"cmd": "ls"}, "[exec_command: ls]"),
+    ("TodoWrite", {"todos": []}, '[TodoWrite: {"todos":[]}]'),
+    ("apply_patch", "text", '[apply_patch: "text"]'),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), OTHER_CALLS)
+def test_a_call_of_claude_code_or_codex_shows_its_most_telling_argument(name: str, arguments: Any, expected: str):
+    assert other_call_text(Call(name, arguments), HOME) == expected
 
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), CALLS)

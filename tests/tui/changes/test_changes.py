@@ -771,9 +771,9 @@ async def test_in_the_demo_nothing_leaves_the_demo(tmp_path: Path) -> None:
         await browser.press("ctrl+d")
         assert "Move to the demo's trash" in browser.rows("#dialog-rows")[0]
         await browser.press("enter")
-        assert browser.row_list("#sessions").count == 28
+        assert browser.row_list("#sessions").count == 30
         await browser.press("u")
-        assert browser.row_list("#sessions").count == 29
+        assert browser.row_list("#sessions").count == 31
     assert (tmp_path / "demo" / "sessionbrowse" / "state").is_dir()
     assert not (Path.home() / ".local" / "state" / "sessionbrowse" / "journal.jsonl").exists()
 

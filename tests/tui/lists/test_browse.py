@@ -36,10 +36,10 @@ async def test_all_sessions_are_listed_newest_first_beside_their_folders(demo: d
         assert "deploy script" in sessions[0]
         assert "Refactor auth" in sessions[1]
         folders = browser.rows("#projects")
-        assert folders[0].split() == ["▏", "All", "projects", "32"]
+        assert folders[0].split() == ["▏", "All", "projects", "34"]
         assert "webshop ← here" in folders[1]
         assert any("legacy-crm" in row and "missing" in row for row in folders)
-        assert "32 sessions · 7 projects" in browser.screen_text().split("\n")[0]
+        assert "34 sessions · 7 projects" in browser.screen_text().split("\n")[0]
 
 
 async def test_a_row_shows_agent_age_messages_and_signs(demo: dict) -> None:
@@ -79,7 +79,7 @@ async def test_choosing_a_folder_shows_its_sessions_and_enter_goes_in(demo: dict
     async with browsing(**demo) as browser:
         await browser.press("left", "down", "down")
         assert "Sessions · newest · infra" in browser.screen_text()
-        assert browser.row_list("#sessions").count == 6
+        assert browser.row_list("#sessions").count == 7
         await browser.press("enter")
         assert browser.app.focused is browser.row_list("#sessions")
         await browser.press("enter")
@@ -106,7 +106,7 @@ async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo:
         assert "fix flaky test" in browser.rows("#sessions")[0]
         await browser.press("escape", "escape")
         # The fork was folded under its parent: what was found stays in sight.
-        assert browser.row_list("#sessions").count == 30
+        assert browser.row_list("#sessions").count == 32
         assert any("▌ ╰─fix flaky test" in row for row in browser.rows("#sessions"))
 
 
@@ -153,9 +153,9 @@ async def test_folders_can_be_filtered_too(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("left", "slash")
         await browser.type("notes")
-        assert browser.words("#projects") == "▌ All projects 32 notes-app 5"
+        assert browser.words("#projects") == "▌ All projects 34 notes-app 6"
         await browser.press("enter")
-        assert browser.words("#projects") == "All projects 32 ▌ notes-app 5", "what was found is what was looked for"
+        assert browser.words("#projects") == "All projects 34 ▌ notes-app 6", "what was found is what was looked for"
         assert "Sessions · newest · notes-app" in browser.screen_text()
 
 
@@ -443,7 +443,7 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
         assert "missing" in text
         await browser.press("enter")
         assert browser.screen_name == "browse"
-        assert browser.row_list("#sessions").count == 29
+        assert browser.row_list("#sessions").count == 31
         assert browser.app.demo_directory is not None
         made = browser.app.demo_directory
         assert made.is_dir()

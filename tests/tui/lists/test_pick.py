@@ -25,7 +25,7 @@ def test_enter_prints_the_path_of_the_session_and_draws_none_of_it(tmp_path: Pat
     root = make_demo(tmp_path / "demo")
     with browser_in_terminal(["pick", "--root", str(root)], tmp_path, tmp_path, captured=True) as browser:
         browser.wait("chooses a session")
-        browser.wait("32 sessions ·")
+        browser.wait("34 sessions ·")
         browser.press("/auth", ENTER)
         browser.wait_end()
         path = Path(browser.output().decode().removesuffix("\n"))
@@ -39,7 +39,7 @@ def test_enter_prints_the_path_of_the_session_and_draws_none_of_it(tmp_path: Pat
 def test_leaving_without_a_choice_is_a_failure_without_output(keys: str, tmp_path: Path) -> None:
     root = make_demo(tmp_path / "demo")
     with browser_in_terminal(["pick", "--root", str(root)], tmp_path, tmp_path, captured=True) as browser:
-        browser.wait("32 sessions ·")
+        browser.wait("34 sessions ·")
         browser.press(keys)
         browser.wait_end()
         assert (browser.process.returncode, browser.output()) == (1, b"")

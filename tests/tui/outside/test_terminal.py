@@ -59,11 +59,11 @@ def test_resuming_runs_the_agent_in_the_sessions_directory_and_comes_back(tmp_pa
         tmp_path / "bin", "pi", 'printf %s "$2" > "$HOME/resumed"; echo "AGENT $1 in $(pwd)"; read answer; exit 3'
     )
     with browser_in_terminal(["--root", str(store)], own_home, programs, captured=True) as browser:
-        browser.wait("32 sessions")
+        browser.wait("34 sessions")
         # The size is that of the terminal, though standard output is none.
         browser.wait("─ Preview ─")
         browser.press("j")
-        browser.wait("2/29")
+        browser.wait("2/31")
         browser.press("r")
         browser.wait(f"AGENT --session in {store / 'home' / 'dev' / 'webshop'}")
         resumed = Path((own_home / "resumed").read_text())
@@ -86,7 +86,7 @@ def test_a_missing_agent_is_said_in_a_sentence_and_the_browser_stays(tmp_path: P
     store = make_demo(tmp_path / "demo")
     (tmp_path / "bin").mkdir()
     with browser_in_terminal(["--root", str(store)], own_home, tmp_path / "bin") as browser:
-        browser.wait("32 sessions")
+        browser.wait("34 sessions")
         browser.press("r")
         browser.wait("is not installed here")
         assert leave(browser)[0] == 0
@@ -118,8 +118,8 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
     store = make_demo(tmp_path / "demo")
     with browser_in_terminal(["--root", str(store)], own_home, tmp_path) as browser:
         modes = browser.modes()
-        browser.wait("32 sessions")
-        browser.wait("1/29")
+        browser.wait("34 sessions")
+        browser.wait("1/31")
         for position in range(2, 14):
             if position % 4 == 0:
                 # The second is one that it hears of: it leaves the screen by itself.
@@ -130,7 +130,7 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
                 os.kill(browser.pid, signal.SIGCONT)
                 browser.wait("─ Projects ─")
             browser.press("j")
-            browser.wait(f"{position}/29")
+            browser.wait(f"{position}/31")
         assert leave(browser)[0] == 0
         assert browser.modes() == modes
 
@@ -217,7 +217,7 @@ def test_an_error_that_the_browser_cannot_go_on_after_ends_it_and_gives_the_term
     command = [sys.executable, "-c", FAILING.format(where=where), "--root", str(make_demo(tmp_path / "demo"))]
     with Terminal(command, surroundings(own_home, tmp_path), PROJECT) as browser:
         modes = browser.modes()
-        browser.wait("32 sessions")
+        browser.wait("34 sessions")
         browser.until_quiet()
         browser.press(key)
         assert browser.wait_status() == 1
@@ -228,7 +228,7 @@ def test_an_error_that_the_browser_cannot_go_on_after_ends_it_and_gives_the_term
 
 def test_a_program_of_the_browser_that_hangs_ends_with_it(tmp_path: Path, own_home: Path) -> None:
     with browser_in_terminal(["--root", str(make_demo(tmp_path / "demo"))], own_home, tmp_path) as browser:
-        browser.wait("32 sessions")
+        browser.wait("34 sessions")
         listed = subprocess.run(
             ["ps", "-A", "-o", "pid=", "-o", "ppid="], capture_output=True, text=True, check=True, timeout=20
         )

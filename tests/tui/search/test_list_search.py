@@ -154,7 +154,7 @@ async def test_enter_lands_on_the_entry_and_escape_comes_back_to_the_same_hit(de
         assert browser.app.focused is browser.row_list("#sessions")
         await browser.press("escape")
         assert browser.row_list("#sessions").key == key[0]
-        assert browser.row_list("#sessions").count == 29
+        assert browser.row_list("#sessions").count == 31
 
 
 async def test_rows_that_the_tree_hides_are_shown_when_a_hit_is_one(demo: dict[str, Any], tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_escape_leaves_the_line_for_the_found_rows_and_then_ends_the_searc
         await browser.type("s")
         assert "cookies" in status(browser)
         await browser.press("escape", "escape")
-        assert browser.row_list("#sessions").count == 29
+        assert browser.row_list("#sessions").count == 31
         assert not browser.app.screen.query_one("#filter").display
 
 
