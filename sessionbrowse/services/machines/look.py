@@ -43,8 +43,6 @@ RECENT_S = 2.0
 """A file that changed so shortly before a look may change again within the same second, with the same times."""
 DAY_MS = 24 * 60 * 60 * 1000
 _SAVE_S = 5.0
-_GROUP = 5
-"""Number of working directories that one command asks about; more long paths would not fit into a piece of script."""
 _MOST_ROWS = 128 * 1024 * 1024
 _SLACK = 64 * 1024 * 1024
 _AFTER_JUMP = re.compile("UNKNOWN port|^kex_exchange_identification")
@@ -255,11 +253,12 @@ class _Look:
         named = dict.fromkeys(row.cwd for row in self._noted.rows.values())
         wanted = [path for path in named if path.startswith("/") and "\0" not in path and len(path) <= MOST_PATH]
         told = {path: self._state.directories[path] for path in wanted if path in self._state.directories}
-        groups = [wanted[at : at + _GROUP] for at in range(0, len(wanted), _GROUP)]
-        commands = [" ".join(("d", *map(quote, group))) for group in groups]
+        commands = ["d " + " ".join(names) for names in script.in_pieces(map(quote, wanted))]
+        states = bytearray()
         with suppress(Ended):
-            for group, (answer, _) in zip(groups, conversation.answers(commands, _GROUP), strict=True):
-                told.update(zip(group, [state == ord("0") for state in answer], strict=False))
+            for answer, _ in conversation.answers(commands, len(wanted)):
+                states += answer
+        told.update(zip(wanted, [state == ord("0") for state in states], strict=False))
         self._state = replace(self._state, directories=told)
 
     def _rooted(self) -> list[Place]:

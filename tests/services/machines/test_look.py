@@ -136,3 +136,17 @@ def test_working_directories_are_there_or_gone_by_the_word_of_that_machine(machi
     assert state is not None
     assert state.directories == {str(project): True, "/nowhere/at/all": False}
     assert abs(state.clock_offset) < 5000
+
+
+def test_the_states_of_many_working_directories_cost_a_byte_each(machine: OtherMachine) -> None:
+    for number in range(300):
+        text = json.dumps({"type": "session", "cwd": f"/nowhere/at/all/{number}" if number else str(machine.home)})
+        machine.write(f"{SESSIONS}/{number}.jsonl", text.encode() + b"\n")
+    machine.look(recent_s=NEVER)
+    result = machine.look(recent_s=NEVER)
+    assert (result.error, result.new) == (None, 0)
+    assert result.received < 500 + 300
+    state = read_state("mini", machine.top)
+    assert state is not None
+    assert [path for path, is_there in state.directories.items() if is_there] == [str(machine.home)]
+    assert len(state.directories) == 300
