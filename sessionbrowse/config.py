@@ -360,7 +360,7 @@ def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> 
 
 
 def data_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory that contains the program's own trash; it may not exist yet."""
+    """Return the directory of the program's own trash and of mirrors of other machines; it may not exist yet."""
     return _own_dir("data", env, home)
 
 

@@ -57,8 +57,8 @@ def companion_names(path: str, names: Sequence[str], further: str) -> list[str]:
 
     `further` is a regular expression for names that only the session's agent uses. A folder with the stem of the
     session's name, in which agents and extensions keep the sessions of subagents, belongs to the session. Files whose
-    names begin with this stem belong to it only if an agent made the name (a time and an id), because files beside a
-    name that a user chose may be the user's own.
+    names begin with this stem belong to it only if an agent made the session's name (a time and an id). If the user
+    chose the name, such files may be the user's own.
     """
     name = os.path.basename(path)
     stem = stem_of(name)

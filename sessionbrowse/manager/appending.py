@@ -40,14 +40,12 @@ So naming or labelling a session does not make it the one that `--continue` resu
 class SessionAppender(SessionReader):
     """The part of `SessionManager` that adds entries below the leaf and moves the leaf.
 
-    Every method that adds an entry raises:
-        RefusedWrite: the file may not be changed (it has an older format, is a link out of its directory, or belongs
-        to another program).
-        InUse: a running omp may have the session open, and would stop saving it after another program adds an entry;
-        `force` on opening skips this check.
-        WriteFailed: an I/O error occurred; the entry is neither in the file nor in memory.
-        TypeError, ValueError: the argument that the error names has a wrong type, or a value with which the programs
-        could not list or open the session, such as NaN, or a message that is no object.
+    Every method that adds an entry raises: RefusedWrite: the file may not be changed (it has an older format, is a link
+        out of its directory, or belongs to another program). InUse: a running omp may have the session open, and would
+        stop saving it after another program adds an entry; `force` on opening skips this check. WriteFailed: an I/O
+        error occurred; the entry is neither in the file nor in memory. TypeError, ValueError: an argument, named by the
+        error, has a wrong type, or a value such as NaN that would keep the programs from listing or opening the
+        session.
     """
 
     _title_updated_at: str

@@ -134,7 +134,7 @@ def delete(
     group: str | None = None,
     to_trash: ToTrash = trash.system_trash,
 ) -> Deleted:
-    """Delete a session with the files that belong to it, but not files that sessions share, such as omp's blobs.
+    """Delete a session and the files that belong to it. Files that several sessions share, such as omp's blobs, stay.
 
     Raises:
         NoTrash: the system's trash cannot take the session; nothing was changed, and `into="own"` may work.

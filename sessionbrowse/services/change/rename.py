@@ -157,8 +157,8 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
 def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     """Raise `RefusedWrite` for a file that must not get omp's title slot, because another agent may read the file.
 
-    A file counts as omp's if it is in a folder where only omp keeps sessions, or if it has content that only omp writes
-    and is in no agent's folder.
+    A file in an agent's folder counts as omp's if only omp keeps sessions there. Any other file counts as omp's if it
+    has content that only omp writes.
     """
     if file.session.title_slot is not None:
         raise NeedsRepair(
