@@ -94,8 +94,10 @@ class TreeRows(Struct, frozen=True, eq=False):
         return position
 
 
+FIRST_HITS = 100
+"""Number of hits that fill a screen: a long search shows them at once, in the frame of the typed letter."""
 FIRST_SECONDS, MORE_SECONDS = 0.012, 0.15
-"""Seconds until a long search shows its first hits, and until it shows further hits; the latter doubles each time."""
+"""Seconds until a long search shows fewer hits, and until it shows further ones; the latter doubles each time."""
 FRAME_SECONDS = 0.03
 """Seconds that the search pauses while its hits are painted: two busy threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 50, 400
@@ -143,19 +145,19 @@ def _search(
     found: list[int] = []
     some = False
     for some in (False, True) if len(terms_of(query)) > 1 else (False,):
-        searched, patience, due = 0, MORE_SECONDS, time.monotonic() + FIRST_SECONDS
+        searched, enough, patience, due = 0, FIRST_HITS, MORE_SECONDS, time.monotonic() + FIRST_SECONDS
         for part in _parts(entries, begin):
             for _, more in search_session(session, query, part, job.cancelled, some=some, find_first=find_first):
                 found += more
             searched += len(part)
             if job.cancelled():
                 return None
-            if found and searched < entries and time.monotonic() >= due:
+            if found and searched < entries and (len(found) >= enough or time.monotonic() >= due):
                 made = _found_rows(session, state, found, searched, some)
                 ready(made)
                 job.emit(made)
                 job.pause(FRAME_SECONDS)
-                due, patience = time.monotonic() + patience, patience * 2
+                enough, due, patience = entries, time.monotonic() + patience, patience * 2
         if found:
             break
     return _found_rows(session, state, found, entries, some and bool(found))
