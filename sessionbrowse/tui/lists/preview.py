@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from textual.timer import Timer
-
 from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.listing.families import is_stub
 from sessionbrowse.model.listing.summary import Summary
@@ -16,7 +14,7 @@ from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import is_recent
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.shell.paned_screen import ListScreen, Resting
+from sessionbrowse.tui.shell.paned_screen import Delayed, ListScreen, Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 if TYPE_CHECKING:
@@ -39,19 +37,18 @@ class Preview:
         self._in_place = in_place
         self._painted = False
         self._is_stale = False
-        self._timer: Timer | None = None
+        self._loading = Delayed(screen, self.load)
         self._resting = Resting(screen, self._rests)
         self._asked: str | None = None
         self._asked_hit: tuple[Hit, str] | None = None
         self._shown: tuple[str, tuple[Hit, str] | None] | None = None
-        self._is_due = False
         self._read: tuple[list[Part], FindMatches | None] = ([], None)
         self._family = FamilyTotals(screen, self._has_family, self._show_read)
 
     @property
     def due(self) -> bool:
         """True while the preview of the session under the cursor is delayed, because the cursor has just moved."""
-        return self._is_due or self._resting.due
+        return self._loading.due or self._resting.due
 
     @property
     def _view(self) -> TextView:
@@ -60,9 +57,7 @@ class Preview:
     def show(self) -> None:
         """Show the session under the cursor in the preview: its summary, and after a short delay its conversation."""
         summary = self._screen.subject
-        if self._timer is not None:
-            self._timer.stop()
-            self._is_due = False
+        self._loading.cancel()
         self._screen.lane("preview", self.take).cancel()
         in_place = self._in_place()
         if summary is None or in_place:
@@ -77,8 +72,7 @@ class Preview:
             # when modules must be imported.
             self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
-            self._is_due = True
-            self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
+            self._loading.start(PREVIEW_DELAY)
 
     def rows_changed(self) -> None:
         """Update the preview if the search now finds a different entry of the previewed session."""
@@ -108,7 +102,6 @@ class Preview:
 
         With `follows`, a read that is still running ends first instead of being cancelled.
         """
-        self._is_due = False
         summary, browser = self._screen.subject, self._screen.browser
         if summary is None:
             return
@@ -240,7 +233,7 @@ class FamilyTotals:
         self._lines: dict[str, Line] = {}
         self._path: str | None = None
         self._awaits_scan = self._is_counting = False
-        self._timer: Timer | None = None
+        self._recount = Delayed(screen, self._count)
 
     def line(self, path: str) -> Line | None:
         """Return the line with the total cost of a session and its related sessions; None if there is no total.
@@ -265,9 +258,9 @@ class FamilyTotals:
     def forget(self) -> None:
         """Drop the cached total costs, because sessions changed; keep the shown total until it is computed again."""
         self._lines = {path: line for path, line in self._lines.items() if path == self._path}
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self._screen.set_timer(QUIET_SECONDS, self._count) if self._lines else None
+        self._recount.cancel()
+        if self._lines:
+            self._recount.start(QUIET_SECONDS)
 
     def _count(self) -> None:
         path, count = self._path, self._screen.browser.source.count_usage

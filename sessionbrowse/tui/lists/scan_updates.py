@@ -24,7 +24,7 @@ from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import DirectoryFacts, SessionUpdates, directory_facts
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
 from sessionbrowse.tui.paint.spans import one_line
-from sessionbrowse.tui.shell.paned_screen import ListScreen
+from sessionbrowse.tui.shell.paned_screen import Delayed, ListScreen
 
 PROJECT_SECONDS = 0.05
 """Seconds that the list waits after the first sessions are found; the scan reads those of the project to open first."""
@@ -40,7 +40,7 @@ class ScanUpdates:
         self.progress: ScanProgress | None = None
         self.in_use: frozenset[str] = frozenset()
         self.failure: str | None = None
-        self.refresh_due = False
+        self.refreshing = Delayed(screen, screen.refresh_rows)
         self._held: Command | None = None
         self._waits_little = False
 
@@ -98,13 +98,13 @@ class ScanUpdates:
                     # The monitor is reading session files already. Before that it sends all sessions of the index and
                     # then `IndexRead`. As that message has not come, there is no usable index to wait for.
                     screen.state.library.opened()
-                    self._refresh_soon()
+                    self.refreshing.start(REFRESH_DELAY)
             case IndexRead():
                 screen.state.library.opened()
                 screen.state.library.is_complete = True
                 # The index has all but the newest sessions, so a project that it lacks most likely has no sessions.
                 screen.state.awaits_project = False
-                self._refresh_soon()
+                self.refreshing.start(REFRESH_DELAY)
             case SessionsGone(paths):
                 self.throttle.add((), paths)
             case ScanComplete(skipped):
@@ -123,7 +123,7 @@ class ScanUpdates:
                 self.failure, screen.state.scanning, self.progress = one_line(sentence, 80), False, None
                 screen.state.awaits_project = False
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
-                self._refresh_soon()
+                self.refreshing.start(REFRESH_DELAY)
 
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
@@ -139,7 +139,7 @@ class ScanUpdates:
         elif not before or screen.state.is_waiting:
             screen.refresh_rows()
         elif not library.is_opening or screen.state.searched or screen.state.shown_project is not None:
-            self._refresh_soon()
+            self.refreshing.start(REFRESH_DELAY)
 
     def advance(self, verb: str, done: int, total: int) -> None:
         """Show the progress of a scan or of a look at another machine; none once all is done."""
@@ -151,16 +151,6 @@ class ScanUpdates:
         self._screen.refresh_rows()
         self._ask_directories()
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
-
-    def _refresh_soon(self) -> None:
-        """Compute the rows again after `REFRESH_DELAY`, once for all sessions that arrive during the delay."""
-        if not self.refresh_due:
-            self.refresh_due = True
-            self._screen.set_timer(REFRESH_DELAY, self._refresh_now)
-
-    def _refresh_now(self) -> None:
-        self.refresh_due = False
-        self._screen.refresh_rows()
 
     # -- directories and pins -----------------------------------------------------------------------------------
 

@@ -381,7 +381,11 @@ class BrowseScreen(ListScreen):
     def busy(self) -> bool:
         """True during background work, or while an update of the lists or the preview is due."""
         return (
-            super().busy or self.preview.due or self.search.due or self.updates.refresh_due or self.updates.throttle.due
+            super().busy
+            or self.preview.due
+            or self.search.due
+            or self.updates.refreshing.due
+            or self.updates.throttle.due
         )
 
     def on_screen_resume(self) -> None:

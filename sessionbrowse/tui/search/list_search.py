@@ -11,7 +11,7 @@ from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.data.library import SessionRow, path_of_key, with_scattered_letters
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import FoundEntry
-from sessionbrowse.tui.shell.paned_screen import ListScreen
+from sessionbrowse.tui.shell.paned_screen import Delayed, ListScreen
 
 if TYPE_CHECKING:
     from sessionbrowse.model.search.query import SearchQuery
@@ -87,7 +87,8 @@ class ListSearch:
         self._scope: ListScope | None = None
         self._stamp = self._answered = 0
         self._limit = 0
-        self._is_local = self._is_first = self._listens = self._refresh_due = self._is_behind = False
+        self._is_local = self._is_first = self._listens = self._is_behind = False
+        self._refreshing = Delayed(screen, self._refresh)
         self._ends = 0
         """Number of times that the search program ended since its last answer; after the first, it is started again."""
         self._found: list[RankedSession] = []
@@ -166,7 +167,7 @@ class ListSearch:
             return
         is_newest = state.found_sort == "newest"
         client.send(Find(self._stamp, self._valid_text, self.tools, self._limit, is_newest, self._scope))
-        if self._is_behind and not self._refresh_due:
+        if self._is_behind and not self._refreshing.due:
             self._refresh()
 
     def again(self) -> None:
@@ -187,12 +188,10 @@ class ListSearch:
         """
         self._found = [each for each in self._found if each.summary.path not in gone]
         self._is_behind = True
-        if self.is_active and not self._is_local and not self._refresh_due:
-            self._refresh_due = True
-            self._screen.set_timer(REFRESH_SECONDS, self._refresh)
+        if self.is_active and not self._is_local:
+            self._refreshing.start(REFRESH_SECONDS)
 
     def _refresh(self) -> None:
-        self._refresh_due = False
         status = self._screen.browser.search_client.status
         # Do not refresh without an index, because a refresh would read every session file.
         if status is not None and status.has_index:
@@ -229,7 +228,7 @@ class ListSearch:
         """True while an answer of the search program is awaited."""
         client = self._screen.browser.search_client
         is_reading = self._listens and client.is_running and (client.status is None or client.status.reading)
-        return self.is_searching or is_reading or self._refresh_due
+        return self.is_searching or is_reading or self._refreshing.due
 
     # -- answers ------------------------------------------------------------------------------------------------
 

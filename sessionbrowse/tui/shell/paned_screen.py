@@ -121,23 +121,45 @@ class ListScreen(PanedScreen):
         """Update the top bar: number of sessions and projects, progress of the scan."""
 
 
-class Resting:
+class Delayed:
+    """Calls `do` once, some time after the first of several requests."""
+
+    def __init__(self, widget: Widget, do: Callable[[], object]) -> None:
+        self._widget = widget
+        self._do = do
+        self._timer: Timer | None = None
+
+    @property
+    def due(self) -> bool:
+        """True while the call is pending."""
+        return self._timer is not None
+
+    def start(self, seconds: float) -> None:
+        """Request the call in some seconds; do nothing if it is pending already."""
+        if self._timer is None:
+            self._timer = self._widget.set_timer(seconds, self._call)
+
+    def cancel(self) -> None:
+        """Cancel the pending call, if any."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _call(self) -> None:
+        self._timer = None
+        self._do()
+
+
+class Resting(Delayed):
     """Debounce of cursor moves: calls `do`, which updates other panes, when the cursor has stopped after quick moves.
 
     A single move updates the panes at once. While an arrow key is held down, only the cursor itself is painted.
     """
 
     def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._widget = widget
-        self._do = do
+        super().__init__(widget, do)
         self._clock = clock
         self._moved_at = float("-inf")
-        self._timer: Timer | None = None
-
-    @property
-    def due(self) -> bool:
-        """True if the cursor moved quickly and the update of the other panes is still pending."""
-        return self._timer is not None
 
     def moved(self) -> bool:
         """Register a cursor move; return True for a single move, which the caller should handle at once."""
@@ -145,15 +167,5 @@ class Resting:
         is_quick, self._moved_at = now - self._moved_at < QUICK_SECONDS, now
         self.cancel()
         if is_quick:
-            self._timer = self._widget.set_timer(PAUSE_SECONDS, self._rests)
+            self.start(PAUSE_SECONDS)
         return not is_quick
-
-    def cancel(self) -> None:
-        """Cancel the pending update of the other panes, if any."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-
-    def _rests(self) -> None:
-        self._timer = None
-        self._do()

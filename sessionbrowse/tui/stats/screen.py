@@ -28,6 +28,7 @@ from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.paned_screen import Delayed
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -109,7 +110,7 @@ class StatsScreen(CommandScreen[None]):
         self._answer: UsageAnswer | None = None
         self._problem: str | None = None
         self._rows: list[UsageRow] = []
-        self._refresh_due = False
+        self._recount = Delayed(self, self._find_again)
         self._is_counting = self._is_outdated = False
         self._asked_at = 0.0
 
@@ -166,17 +167,12 @@ class StatsScreen(CommandScreen[None]):
         if self._is_counting:
             self._is_outdated = True
         else:
-            self._count_after(REFRESH_SECONDS)
-
-    def _count_after(self, seconds: float) -> None:
-        if not self._refresh_due:
-            self._refresh_due = True
-            # The filter is applied again, because new sessions may match it.
-            self.set_timer(seconds, self._find_again)
+            self._recount.start(REFRESH_SECONDS)
 
     # -- the filter ----------------------------------------------------------------------------------------------
 
     def _find_again(self) -> None:
+        """Apply the filter again, because new sessions may match it, and compute the costs."""
         if self._text.strip():
             self.browser.search_client.send(Refresh())
         self._find()
@@ -228,7 +224,7 @@ class StatsScreen(CommandScreen[None]):
     # -- asking --------------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        self._refresh_due = self._is_outdated = False
+        self._is_outdated = False
         span = span_named(self.times, self.browser.now_ms())
         count = self.browser.source.count_usage
         question = replace(self.question, since=span.since, until=span.until)
@@ -250,7 +246,7 @@ class StatsScreen(CommandScreen[None]):
         self._show()
         if self._is_outdated:
             # Wait as long as the last computation took, so that at most half of the time is spent on computing.
-            self._count_after(max(REFRESH_SECONDS, time.monotonic() - self._asked_at))
+            self._recount.start(max(REFRESH_SECONDS, time.monotonic() - self._asked_at))
 
     def _show(self) -> None:
         found = self._answer
