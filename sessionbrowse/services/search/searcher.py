@@ -140,12 +140,10 @@ class Searcher:
             outline = self.trees.outline(summary)
             if outline is None or outline.state(index) not in query.states:
                 return False
-        marks = (
-            [literal(mark.label) for mark in self.trees.labels(summary) if mark.entry_index == index]
-            if query.labels
-            else []
-        )
-        return not query.labels or any(wanted in mark for mark in marks for wanted in query.labels)
+        if not query.labels:
+            return True
+        marks = [literal(mark.label) for mark in self.trees.labels(summary) if mark.entry_index == index]
+        return any(wanted in mark for mark in marks for wanted in query.labels)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
         """Return a sentence for each filter value without a match, with the known value that may be meant."""

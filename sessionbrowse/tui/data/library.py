@@ -6,6 +6,7 @@ thousand sessions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -66,12 +67,10 @@ class Spellings:
         return self._links.get(directory) or normal_form(directory)
 
 
-def same_names(directories: Iterable[str]) -> frozenset[str]:
+def same_names(directories: Sequence[str]) -> frozenset[str]:
     """Return the directories whose last path component occurs more than once among the given directories."""
-    by_name: dict[str, list[str]] = {}
-    for directory in directories:
-        by_name.setdefault(split(directory)[1], []).append(directory)
-    return frozenset([path for paths in by_name.values() if len(paths) > 1 for path in paths])
+    names = Counter([split(directory)[1] for directory in directories])
+    return frozenset([directory for directory in directories if names[split(directory)[1]] > 1])
 
 
 SORTS = ("newest", "threaded", "name", "size", "cost")

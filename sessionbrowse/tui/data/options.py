@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.monitor_messages import MonitorDisk
+from sessionbrowse.services.background.monitor_messages import BrowserScope, MonitorDisk
 
 if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -119,15 +120,21 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
         """True if the index file exists; the browser can then show sessions without scanning the disk first."""
         return os.path.exists(self.cache / INDEX_FILE)
 
-    def request(self) -> MonitorDisk:
-        """Return the first request to the monitor, the background program that scans the disk for changed sessions."""
-        return MonitorDisk(
+    def scope(self) -> BrowserScope:
+        """Return the directories and agents whose sessions the browser and the programs beside it read."""
+        return BrowserScope(
             home=self.home,
             environ=self.environ,
             cache=str(self.cache),
             roots=tuple(self.roots),
             agents=self.shown_agents,
             extra_roots=tuple(self.settings.roots),
+        )
+
+    def request(self) -> MonitorDisk:
+        """Return the first request to the monitor, the background program that scans the disk for changed sessions."""
+        return MonitorDisk(
+            **asdict(self.scope()),
             sort=self.settings.sort,
             state=str(self.state) if self.restores else None,
             tools=self.settings.index_tools,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import asdict, replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
@@ -41,20 +41,17 @@ def source_of(options: BrowseOptions) -> Source:
     Raises:
         NotFound: a `--root` is not a directory, or an agent is unknown.
     """
-    around = real_surroundings()
-    around = msgspec.structs.replace(
-        around, home=options.home or around.home, environ=options.environ or around.environ
-    )
-    roots, agents, extra_roots = tuple(options.roots), options.shown_agents, tuple(options.settings.roots)
-    scope = Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents)
+    around = replace(real_surroundings(), home=options.home, environ=options.environ)
+    roots, agents = tuple(options.roots), options.shown_agents
+    scope = Scope(around=around, roots=roots, extra_roots=tuple(options.settings.roots), agents=agents)
     places = places_of(scope)
-    cache, state = options.cache, str(options.state)
+    state = str(options.state)
     top = machines_dir(around.environ, Path(around.home))
     skipped: list[Skipped] = []
 
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
         skipped.clear()
-        wanted_scope = msgspec.structs.replace(scope, hidden=include_hidden, archived=include_hidden)
+        wanted_scope = replace(scope, hidden=include_hidden, archived=include_hidden)
         for batch in scan(wanted_scope, cancelled=cancelled, skipped=skipped.append):
             wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
             yield Batch(wanted, batch.done, batch.total)
@@ -71,15 +68,7 @@ def source_of(options: BrowseOptions) -> Source:
         )
 
     def open_search() -> Channel[SearchAnswer] | None:
-        request = SearchSessions(
-            cache=str(cache),
-            home=around.home,
-            environ=dict(around.environ),
-            roots=roots,
-            extra_roots=extra_roots,
-            agents=agents,
-            half_life_days=options.settings.search_half_life,
-        )
+        request = SearchSessions(**asdict(options.scope()), half_life_days=options.settings.search_half_life)
         return start_job("search", request, SearchAnswer)
 
     @functools.cache
@@ -87,12 +76,12 @@ def source_of(options: BrowseOptions) -> Source:
         from sessionbrowse.services.background.usage_program import UsageProgram
         from sessionbrowse.services.usage.question import UsageScope
 
-        return UsageProgram(UsageScope(str(cache), around.home, dict(around.environ), roots, extra_roots, agents))
+        return UsageProgram(UsageScope(**asdict(options.scope())))
 
     def make_detector() -> SecretDetector:
         from sessionbrowse.services.clean.secret_detector import detector_with
 
-        return detector_with(options.settings.redact_patterns, options.problems, str(cache))
+        return detector_with(options.settings.redact_patterns, options.problems, str(options.cache))
 
     def set_pin_of(summary: Summary, pinned: bool) -> None:
         if summary.id is not None:

@@ -315,10 +315,9 @@ def inline_lines(content: str, roles: str = "") -> list[Line]:
             blanks = len(source) - len(source.lstrip(" "))
             if blanks:
                 line.insert(0, (" " * blanks, roles))
-    for sign, box in _CHECKBOX.items():
-        if lines[0] and lines[0][0][0].startswith(sign):
-            lines[0][0] = (box + lines[0][0][0][len(sign) :], lines[0][0][1])
-            break
+    first, style = lines[0][0] if lines[0] else ("", "")
+    if first[:4] in _CHECKBOX:
+        lines[0][0] = (_CHECKBOX[first[:4]] + first[4:], style)
     return lines
 
 

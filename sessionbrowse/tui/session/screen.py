@@ -141,7 +141,7 @@ class SessionScreen(PanedScreen):
             has_session=True,
             has_filter=bool(tree.state.query),
             foldable=row is not None and (row.foldable or row.folded),
-            branch_points=len(tree.shown.branch_points),
+            branch_points=len(tree.rows.connected),
             labels=len(session.labels) if session is not None else 0,
             blocks=text.spot is not None,
             image=text.shown_image() is not None,

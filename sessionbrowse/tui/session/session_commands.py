@@ -210,7 +210,7 @@ def do_leaf(screen: SessionScreen) -> None:
 
 
 def _go_to_branch(screen: SessionScreen, step: int) -> None:
-    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
+    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.rows.connected
     further = [at for at in points[::step] if (at - cursor) * step > 0]
     _jump(screen, next(iter(further), None), "branch point", step)
 
@@ -228,7 +228,7 @@ def _go_beside(screen: SessionScreen, step: int) -> None:
         return
     start = shown.branch_start(tree.row_list.cursor)
     above = shown.parent_position(start)
-    beside = [at for at in shown.branch_points if shown.parent_position(at) == above]
+    beside = [at for at in tree.rows.connected if shown.parent_position(at) == above]
     if len(beside) < 2 or start not in beside:
         screen.browser.say("No other branch begins where this branch begins.", "warning")
         return

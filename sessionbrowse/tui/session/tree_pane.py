@@ -339,12 +339,12 @@ class TreePane:
         """Compute in the background the costs that rows show; entries whose costs are cached are not read again."""
         session, before, shown = self.session, self._costs, self.shown
         shows_answers = self._shows_answer_costs
-        if session is None or not (shows_answers or shown.branch_points):
+        if session is None or not (shows_answers or shown.rows.connected):
             return
 
         def count(job: Job) -> tuple[BranchCosts, Mapping[int, float], Mapping[int, float] | None]:
             costs = branch_costs(session, before)
-            begins = first_rows(costs, shown.rows.indexes) if shown.branch_points else {}
+            begins = first_rows(costs, shown.rows.indexes) if shown.rows.connected else {}
             return costs, begins, row_costs(session, costs, shown.position_of) if shows_answers else None
 
         self._screen.lane("costs", self._take_costs).ask(count)
@@ -362,8 +362,10 @@ def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int |
     row, else the entry of the last row. If `wanted` is None, the leaf is used instead.
     """
     if shown.stops is not None:
-        at = session.leaf if wanted is None else wanted
-        return shown.nearest_hit(len(session.parents) if at is None else at)
+        near = session.leaf if wanted is None else wanted
+        near = len(session.parents) if near is None else near
+        found = [shown.rows[position].index for position in shown.hits]
+        return min(found, key=lambda hit: abs(hit - near), default=None)
     nearest = shown.nearest(session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index
 

@@ -60,11 +60,6 @@ class TreeRows(Struct, frozen=True, eq=False):
         return self.rows.position_of
 
     @property
-    def branch_points(self) -> list[int]:
-        """The positions of the rows at which a branch begins."""
-        return self.rows.connected
-
-    @property
     def stops(self) -> list[int] | None:
         """The positions of the rows that the cursor may stand on; None if it may stand on all rows."""
         return self.hits if self.state.query and not self.state.whole else None
@@ -76,11 +71,6 @@ class TreeRows(Struct, frozen=True, eq=False):
         while index is not None and index != ROOT and index not in self.position_of:
             index = self.session.parents[index]
         return None if index == ROOT else index
-
-    def nearest_hit(self, index: int) -> int | None:
-        """Return the index of the matching entry that is nearest to an entry in the file; None if nothing matches."""
-        found = [self.rows[position].index for position in self.hits]
-        return min(found, key=lambda hit: abs(hit - index), default=None)
 
     def parent_position(self, position: int) -> int | None:
         """Return the position of the row of the nearest ancestor that has a row; None if no ancestor has a row."""
