@@ -223,11 +223,14 @@ def summary(path: str, **facts: Any) -> Summary:
     return Summary(path=path, **facts)
 
 
+ALL_OPEN = Folding(all_open=True)
+
+
 def listed(
-    library: Library, *, sort: str = "newest", folding: Folding | None = None, **scope: Any
+    library: Library, *, sort: str = "newest", folding: Folding = ALL_OPEN, **scope: Any
 ) -> Sequence[SessionRow]:
     """The rows of the session list for some of a library's sessions: `cwd`, `named`, `hidden`, `archived`."""
-    return library.sessions(library.newest_first(**scope), sort=sort, folding=folding)
+    return library.sessions(library.newest_first(**scope), sort, folding)
 
 
 def no_resume(chosen: Summary, directory: str | None = None) -> Any:

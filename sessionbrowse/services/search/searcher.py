@@ -120,10 +120,6 @@ class Searcher:
         """Return the summary of the session with a given path, None if the searcher does not cover it."""
         return self._by_path.get(path)
 
-    def title(self, summary: Summary) -> str:
-        """Return a session's name, or the beginning of its first message."""
-        return self.titles.title(summary)
-
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
         """Return True if a session fits the query's agent, project, label and name filters."""
         return self._filters.fits(query, summary)

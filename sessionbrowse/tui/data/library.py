@@ -283,13 +283,10 @@ class Library:
     def _is_here(self, cwd: str) -> bool:
         return bool(cwd) and self.here is not None and cwd == self.project_of(self.here)
 
-    def sessions(
-        self, chosen: list[Summary], *, sort: str = "newest", folding: Folding | None = None
-    ) -> Sequence[SessionRow]:
+    def sessions(self, chosen: list[Summary], sort: str, folding: Folding) -> Sequence[SessionRow]:
         """Return the rows of the session list for the `chosen` sessions, which are sorted newest first.
 
-        With `folding`, related sessions can be folded under one row. Otherwise, and always if the list is sorted as
-        "threaded", each session has its own row.
+        Related sessions are folded under one row, unless the list is sorted as "threaded".
         """
         if sort == "threaded":
             return self._threads(chosen)
@@ -306,25 +303,22 @@ class Library:
         grown.sort(key=lambda thread: not any(row.pinned for row in thread))
         return [row for thread in grown for row in thread]
 
-    def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
-        """Return the rows of sorted sessions, pinned sessions first; with `folding`, related sessions are adjacent."""
+    def _rows(self, chosen: list[Summary], folding: Folding) -> list[SessionRow]:
+        """Return the rows of sorted sessions, pinned sessions first; related sessions are adjacent."""
         pinned: dict[str, Summary] = {}
         if self.pins.own or self.pins.omp:
             pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
         rest = [summary for summary in chosen if summary.path not in pinned] if pinned else chosen
         rows = [SessionRow(summary, pinned=True) for summary in pinned.values()]
-        if folding is None:
-            rows += [SessionRow(summary) for summary in rest]
-        else:
-            family_of = self._known_families()
-            flipped = {family_of.get(path) for path in folding.flipped}
-            is_all_open = folding.all_open
-            for head, others in folded(rest, family_of):
-                is_open = bool(others) and is_all_open != (family_of[head.path] in flipped)
-                rows.append(SessionRow(head, "", len(others), is_open) if others else SessionRow(head))
-                if is_open:
-                    rows += [SessionRow(other, "├─") for other in others[:-1]]
-                    rows.append(SessionRow(others[-1], "╰─"))
+        family_of = self._known_families()
+        flipped = {family_of.get(path) for path in folding.flipped}
+        is_all_open = folding.all_open
+        for head, others in folded(rest, family_of):
+            is_open = bool(others) and is_all_open != (family_of[head.path] in flipped)
+            rows.append(SessionRow(head, "", len(others), is_open) if others else SessionRow(head))
+            if is_open:
+                rows += [SessionRow(other, "├─") for other in others[:-1]]
+                rows.append(SessionRow(others[-1], "╰─"))
         return rows
 
     def newest_first(

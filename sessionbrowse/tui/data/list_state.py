@@ -110,7 +110,7 @@ class ListState:
 
     def session_rows(self) -> Sequence[SessionRow]:
         """Return the rows of the session list without a search."""
-        return self.library.sessions(self.chosen(), sort=self.sort, folding=self.folding)
+        return self.library.sessions(self.chosen(), self.sort, self.folding)
 
     def scope(self) -> ListScope:
         """Return the limits of the list for the search program, which also knows hidden and archived sessions."""
