@@ -202,11 +202,11 @@ def do_leaf(screen: SessionScreen) -> None:
     """Jump to the row of the leaf or, if the filter hides the leaf, of its nearest visible ancestor."""
     tree, session = screen.tree_pane, screen.session
     entry = tree.shown.nearest(session.leaf) if session is not None else None
-    if tree.shown.stops is not None and (entry is None or tree.shown.position_of[entry] not in tree.shown.stops):
+    if tree.shown.stops is not None and (entry is None or tree.rows.position_of[entry] not in tree.shown.stops):
         back = screen.browser.keys.key_of("back")
         screen.browser.say(f"The leaf does not match the search; {back} clears the search.", "warning")
     elif entry is not None:
-        tree.row_list.go(tree.shown.position_of[entry])
+        tree.row_list.go(tree.rows.position_of[entry])
 
 
 def _go_to_branch(screen: SessionScreen, step: int) -> None:

@@ -66,7 +66,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: TreeRows,
     if session is not None and not session.ids:
         return "This session has no entries."
     if state.query:
-        if not shown.finished:
+        if shown.searched is not None:
             return "Searching …"
         why = " ".join([f'No entry matches "{one_line(state.query, 60)}".', *doubts(parse_search(state.query))])
         return f"{why} {key_of('back')} clears the search."
@@ -82,8 +82,8 @@ def found_status(state: TreeState, shown: TreeRows) -> Line:
     status: Line = [(plural(len(shown.hits), "match", "matches"), "dim")]
     if shown.some:
         status.append((" of some words, none has all", "warning"))
-    if not shown.finished:
-        return [(f"searching … {shown.searched:,}/{shown.entries:,}  ", "accent"), *status]
+    if shown.searched is not None:
+        return [(f"searching … {shown.searched:,}/{len(shown.session.ids):,}  ", "accent"), *status]
     return status
 
 

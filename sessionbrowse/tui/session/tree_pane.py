@@ -155,7 +155,7 @@ class TreePane:
         def read_texts(shown: TreeRows) -> None:
             """Start reading the texts of the rows that will be visible; return when they are read or time is up."""
             entry = cursor_entry(session, shown, aim)
-            top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
+            top = shown.rows.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
             top = max(0, min(top, len(shown.rows) - len(page)))
             done = texts.prepare(shown.rows.indexes, range(top, top + len(page)))
             if done is not None:
@@ -209,7 +209,7 @@ class TreePane:
         leaf = self.session.leaf if self.session is not None else None
         self._restyle(
             now_ms=self._screen.browser.now_ms(),
-            leaf=leaf if leaf in self.shown.position_of else self._leaf,
+            leaf=leaf if leaf in self.rows.position_of else self._leaf,
             find=self._match_marks.of(self.state.query) if self.state.query else None,
         )
         cursor = self._cursor_for(before)
@@ -242,7 +242,7 @@ class TreePane:
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
-        state, place = self.state, self.shown.position_of.get(-1 if wanted is None else wanted)
+        state, place = self.state, self.rows.position_of.get(-1 if wanted is None else wanted)
         is_hidden = wanted is not None and (place is None or place not in (self.shown.stops or (place,)))
         # If the search or the filter of the tree hides an entry to which the user goes, show more rows.
         if is_hidden and self.wanted[0] is not None and (state.filter != "all" or self.shown.stops is not None):
@@ -345,7 +345,7 @@ class TreePane:
         def count(job: Job) -> tuple[BranchCosts, Mapping[int, float], Mapping[int, float] | None]:
             costs = branch_costs(session, before)
             begins = first_rows(costs, shown.rows.indexes) if shown.rows.connected else {}
-            return costs, begins, row_costs(session, costs, shown.position_of) if shows_answers else None
+            return costs, begins, row_costs(session, costs, shown.rows.position_of) if shows_answers else None
 
         self._screen.lane("costs", self._take_costs).ask(count)
 

@@ -34,8 +34,8 @@ class TreeRows(Struct, frozen=True, eq=False):
     """A tree's rows for a filter, search and folds (`state`); `unfolded` also contains the rows in folded branches.
 
     `session` is None before the first rows. `hits` are the positions of the rows that match the query; `found` are the
-    indexes of all entries that match it, even if filter or folds hide them. `entries` is the number of entries to
-    search, and `searched` the number of entries searched so far. `some` is True if no entry has all terms of the query,
+    indexes of all entries that match it, even if filter or folds hide them. `searched` is the number of entries
+    searched so far, None once all are. `some` is True if no entry has all terms of the query,
     so that the found entries have only some of them.
     """
 
@@ -45,19 +45,8 @@ class TreeRows(Struct, frozen=True, eq=False):
     session: Session | None = None
     hits: list[int] = []
     found: Sequence[int] = ()
-    searched: int = 0
-    entries: int = 0
+    searched: int | None = None
     some: bool = False
-
-    @property
-    def finished(self) -> bool:
-        """True when the search has ended."""
-        return self.searched >= self.entries
-
-    @property
-    def position_of(self) -> dict[int, int]:
-        """The positions of the rows, by the index of their entry."""
-        return self.rows.position_of
 
     @property
     def stops(self) -> list[int] | None:
@@ -66,16 +55,16 @@ class TreeRows(Struct, frozen=True, eq=False):
 
     def nearest(self, index: int | None) -> int | None:
         """Return `index` if that entry has a row, else the index of its nearest ancestor with a row, else None."""
-        if self.session is None or not self.position_of:
+        if self.session is None or not self.rows:
             return None
-        while index is not None and index != ROOT and index not in self.position_of:
+        while index is not None and index != ROOT and index not in self.rows.position_of:
             index = self.session.parents[index]
         return None if index == ROOT else index
 
     def parent_position(self, position: int) -> int | None:
         """Return the position of the row of the nearest ancestor that has a row; None if no ancestor has a row."""
         above = self.nearest(self.session.parents[self.rows[position].index]) if self.session is not None else None
-        return None if above is None else self.position_of[above]
+        return None if above is None else self.rows.position_of[above]
 
     def branch_start(self, position: int) -> int:
         """Return the position of the first row of the branch with the row at `position`: a root has a branch, too."""
@@ -112,7 +101,7 @@ def make_rows(
     Raises:
         BadSearch: the query is not valid.
     """
-    is_known = before.session is session and before.finished
+    is_known = before.session is session and before.searched is None
     made: TreeRows | None
     if is_known and replace(before.state, folded=state.folded) == state:
         made = _with_rows(session, replace(before, state=state), before.unfolded)
@@ -143,19 +132,14 @@ def _search(
             if job.cancelled():
                 return None
             if found and searched < entries and (len(found) >= enough or time.monotonic() >= due):
-                made = _found_rows(session, state, found, searched, some)
+                made = _with_rows(session, TreeRows(state, found=sorted(found), searched=searched, some=some))
                 ready(made)
                 job.emit(made)
                 job.pause(FRAME_SECONDS)
                 enough, due, patience = entries, time.monotonic() + patience, patience * 2
         if found:
             break
-    return _found_rows(session, state, found, entries, some and bool(found))
-
-
-def _found_rows(session: Session, state: TreeState, found: Sequence[int], searched: int, some: bool) -> TreeRows:
-    entries = len(session.parents)
-    return _with_rows(session, TreeRows(state, found=sorted(found), searched=searched, entries=entries, some=some))
+    return _with_rows(session, TreeRows(state, found=sorted(found), some=some and bool(found)))
 
 
 def _with_rows(session: Session, made: TreeRows, unfolded: Rows | None = None) -> TreeRows:

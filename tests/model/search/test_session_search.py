@@ -186,5 +186,5 @@ def test_a_long_search_hands_over_the_hits_around_the_cursor_first(
     lane = Lane("rows", lambda outcome: handed.append(outcome.value))
     made = make_rows(session, TreeState(query="needle"), TreeRows(), Job(lane, lane.stamp), begin=50)
     assert made is not None
-    assert (list(made.found), made.finished) == (list(range(1, 90, 2)), True)
-    assert [(list(one.found), one.finished) for one in handed] == [(list(range(31, 50, 2)), False)]
+    assert (list(made.found), made.searched) == (list(range(1, 90, 2)), None)
+    assert [(list(one.found), one.searched) for one in handed] == [(list(range(31, 50, 2)), 20)]
