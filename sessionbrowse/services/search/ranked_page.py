@@ -274,20 +274,19 @@ class Page:
             *(("label", text) for text in summary.labels),
             ("directory", summary.cwd),
         ]
-        judged = [(evidence_in(self._optional, text, "name"), role, text) for role, text in kinds]
-        best = max([each for each in judged if each[0] is not None], key=self._worth_of, default=None)
+        found = [
+            (snippet_of(text, evidence, self._rarities), role, worth(self._rarities, evidence.weights))
+            for role, text in kinds
+            if (evidence := evidence_in(self._optional, text, "name")) is not None
+        ]
+        # A session that was found by its id has no matching text, so the hit shows its name or directory.
+        by_id = (snippet(summary.name or summary.cwd, []), "id", 0.0)
+        shown, role, _ = max(found, key=lambda each: each[2], default=by_id)
         match = EXACT if min(candidate.named) == 1.0 else FORMS if min(candidate.named) else candidate.match
         kind = MATCHES[TYPO if candidate.match == TYPO else match]
-        # A session that was found by its id has no matching text, so the hit shows its name or directory.
-        _, role, title = best or (None, "id", summary.name or summary.cwd)
-        evidence = best[0] if best is not None else None
-        shown = snippet_of(title, evidence, self._rarities) if evidence is not None else snippet(title, [])
         return [
             entry_hit(summary, None, None, role, "active", shown, round(candidate.score, 4), summary.modified, kind)
         ]
-
-    def _worth_of(self, judged: tuple[Evidence | None, str, str]) -> float:
-        return worth(self._rarities, judged[0].weights) if judged[0] is not None else 0.0
 
     def _hit(self, candidate: MatchingSession, found: Found) -> Hit:
         summary = candidate.summary
