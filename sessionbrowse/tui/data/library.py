@@ -79,6 +79,11 @@ FOUND_SORTS = ("best", "newest", "name", "size", "cost")
 """The sort orders of the sessions that a search found."""
 
 
+def after(names: Sequence[str], name: str) -> str:
+    """Return the name that follows `name`; the first one follows the last, and an unknown one."""
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+
+
 class ProjectRow(Struct, frozen=True):
     """A row of the project list, for one project; `cwd` is the project's directory.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from sessionbrowse.errors import SessionBrowseError
@@ -11,7 +10,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.jobs import Job
-from sessionbrowse.tui.data.library import FOUND_SORTS, SORTS, Folding
+from sessionbrowse.tui.data.library import FOUND_SORTS, SORTS, Folding, after
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
 from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
@@ -236,16 +235,11 @@ def do_sort(screen: BrowseScreen) -> None:
     """Switch to the next sort order of the sessions, or of the search results."""
     state = screen.state
     if not state.searched:
-        state.sort = _next(SORTS, state.sort)
+        state.sort = after(SORTS, state.sort)
         screen.refresh_sessions()
         return
-    state.found_sort = _next(FOUND_SORTS, state.found_sort)
+    state.found_sort = after(FOUND_SORTS, state.found_sort)
     screen.search.ask(top=True)
-
-
-def _next(orders: Sequence[str], current: str) -> str:
-    at = orders.index(current) if current in orders else -1
-    return orders[(at + 1) % len(orders)]
 
 
 def do_search_tools(screen: BrowseScreen) -> None:

@@ -24,6 +24,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.data.library import after
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import Line
@@ -391,11 +392,6 @@ class StatsScreen(CommandScreen[None]):
     def _change(self, **changes: object) -> None:
         self._questions[-1] = replace(self.question, **changes)
         self._ask()
-
-
-def after(names: tuple[str, ...], name: str) -> str:
-    """Return the name that follows `name`; the first one follows the last."""
-    return names[(names.index(name) + 1) % len(names)]
 
 
 def do_cost(screen: BrowseScreen) -> None:
