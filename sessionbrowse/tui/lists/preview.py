@@ -43,7 +43,7 @@ class Preview:
         self._asked_hit: tuple[Hit, str] | None = None
         self._shown: tuple[str, tuple[Hit, str] | None] | None = None
         self._read: tuple[list[Part], FindMatches | None] = ([], None)
-        self._family = FamilyTotals(screen, self._has_family, self._show_read)
+        self._family = FamilyTotals(screen, self._show_read)
 
     @property
     def due(self) -> bool:
@@ -190,11 +190,6 @@ class Preview:
         now_ms = browser.now_ms()
         return summary_parts(summary, browser.home, now_ms, exists=exists, family=family, machine=machine)
 
-    def _has_family(self, path: str) -> bool:
-        library = self._state.library
-        summary = library.get(path)
-        return summary is not None and not is_stub(summary) and len(library.family(path)) > 1
-
 
 def _of_copies(copies: Sequence[Summary]) -> list[Part]:
     """Read the copies of a session on several machines, and return a line about their differences."""
@@ -221,14 +216,12 @@ The computation is slow, because it reads the costs of all sessions.
 class FamilyTotals:
     """Computes in the background the cost of the previewed session's family (with its forks, copies and subagents).
 
-    `has_family(path)` returns True if sessions related to the session at `path` are known.
     Totals are computed after a scan of the disk, because computing them would delay the scan. `changed` is called when
     a computation has ended.
     """
 
-    def __init__(self, screen: ListScreen, has_family: Callable[[str], bool], changed: Callable[[], None]) -> None:
+    def __init__(self, screen: ListScreen, changed: Callable[[], None]) -> None:
         self._screen = screen
-        self._has_family = has_family
         self._changed = changed
         self._lines: dict[str, Line] = {}
         self._path: str | None = None
@@ -261,6 +254,12 @@ class FamilyTotals:
         self._recount.cancel()
         if self._lines:
             self._recount.start(QUIET_SECONDS)
+
+    def _has_family(self, path: str) -> bool:
+        """Return True if sessions related to the session at `path` are known."""
+        library = self._screen.state.library
+        summary = library.get(path)
+        return summary is not None and not is_stub(summary) and len(library.family(path)) > 1
 
     def _count(self) -> None:
         path, count = self._path, self._screen.browser.source.count_usage

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from textual.widget import Widget
+
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import (
     IndexProgress,
@@ -47,7 +49,7 @@ class ScanUpdates:
     @cached_property
     def throttle(self) -> UpdateThrottle:
         """The throttle that limits how often all screens are updated for sessions that changed on disk."""
-        return UpdateThrottle(self._screen.browser.publish, self._screen.set_timer)
+        return UpdateThrottle(self._screen.browser.publish, self._screen)
 
     def begin(self) -> None:
         """Mark the scan as running and clear the previous failure, because a new scan of the disk begins."""
@@ -202,16 +204,16 @@ class UpdateThrottle:
     def __init__(
         self,
         publish: Callable[[SessionUpdates], None],
-        set_timer: Callable[[float, Callable[[], None]], object],
+        screen: Widget,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._publish = publish
-        self._set_timer = set_timer
         self._clock = clock
         self._changed: dict[str, Summary] = {}
         self._gone: set[str] = set()
         self._rested = 0.0
-        self.due = False
+        self.pause = Delayed(screen, self._tell)
+        """The pause after an update, at whose end the next one follows."""
 
     def add(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
         """Publish changed sessions and the paths of removed ones now, or when the pause after the last update ends."""
@@ -221,18 +223,15 @@ class UpdateThrottle:
         for path in gone:
             self._changed.pop(path, None)
             self._gone.add(path)
-        if self.due:
-            return
         wait = self._rested - self._clock()
-        if wait <= 0:
-            self._tell()
+        if wait > 0 or self.pause.due:
+            self.pause.start(wait)
         else:
-            self.due = True
-            self._set_timer(wait, self._tell)
+            self._tell()
 
     def _tell(self) -> None:
         updates = SessionUpdates(summaries=tuple(self._changed.values()), gone=frozenset(self._gone))
-        self._changed, self._gone, self.due = {}, set(), False
+        self._changed, self._gone = {}, set()
         began = self._clock()
         self._publish(updates)
         now = self._clock()

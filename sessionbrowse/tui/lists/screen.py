@@ -385,7 +385,7 @@ class BrowseScreen(ListScreen):
             or self.preview.due
             or self.search.due
             or self.updates.refreshing.due
-            or self.updates.throttle.due
+            or self.updates.throttle.pause.due
         )
 
     def on_screen_resume(self) -> None:

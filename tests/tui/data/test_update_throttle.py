@@ -21,13 +21,14 @@ class Screens:
         self.told.append(({summary.path for summary in updates.summaries}, set(updates.gone)))
         self.now += 1.0
 
-    def set_timer(self, seconds: float, call: Callable[[], None]) -> None:
+    def set_timer(self, seconds: float, call: Callable[[], None]) -> object:
         self.timers.append((seconds, call))
+        return call
 
 
 def test_the_first_change_is_told_at_once_and_a_flood_once_the_screens_have_rested() -> None:
     screens = Screens()
-    announcing = UpdateThrottle(screens.publish, screens.set_timer, clock=lambda: screens.now)
+    announcing = UpdateThrottle(screens.publish, cast(Any, screens), clock=lambda: screens.now)
 
     def change(path: str) -> None:
         announcing.add([cast(Any, SimpleNamespace(path=path))], ())
@@ -38,9 +39,9 @@ def test_the_first_change_is_told_at_once_and_a_flood_once_the_screens_have_rest
         change(path)
     announcing.add((), ["b"])
     assert len(screens.told) == 1
-    assert announcing.due
+    assert announcing.pause.due
     [(seconds, tell)] = screens.timers
     assert seconds == REST * 1.0
     tell()
     assert screens.told[1:] == [({"a"}, {"b"})]
-    assert not announcing.due
+    assert not announcing.pause.due
