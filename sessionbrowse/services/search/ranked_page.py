@@ -94,7 +94,6 @@ class MatchingSession(Struct):
     elsewhere: Weights = ()
     """The weights of the terms in entries that were not read."""
     read: set[int] = set()
-    guess: float = 0.0
     match: int = SOME
     score: float = 0.0
 

@@ -205,7 +205,10 @@ class Searcher:
                 if self.fits(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
                     yield from self._labels(query, summary, cancelled)
         rows = self.asked(tools and query.has_text).rows
-        candidates, is_asked = None, False
+        candidates = self.words.every(query, tools) if rows and self.words is not None else None
+        if candidates is None:
+            # A query without words that the index can look up reads all files.
+            rows = {}
         for number, summary in enumerate(self.summaries):
             if cancelled():
                 return
@@ -213,13 +216,9 @@ class Searcher:
             if not self.fits(query, summary):
                 continue
             row = rows.get(summary.path)
-            if row is not None and not is_asked and self.words is not None:
-                candidates, is_asked = self.words.every(query, tools), True
-                # A query without words that the index can look up reads all files.
-                rows = rows if candidates is not None else {}
-            if summary.path not in rows:
+            if row is None:
                 yield from self._streamed(query, summary, tools, cancelled)
-            elif candidates is not None and row is not None and row.row in candidates:
+            elif candidates is not None and row.row in candidates:
                 yield from self._by_index(query, summary, row, candidates[row.row], tools, cancelled)
 
     def paths_of(self, query: SearchQuery, cancelled: Cancelled = lambda: False) -> list[str]:
