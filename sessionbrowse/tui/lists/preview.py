@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.listing.families import is_stub
@@ -20,6 +20,9 @@ from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 if TYPE_CHECKING:
     from sessionbrowse.services.search.hits import Hit
     from sessionbrowse.services.usage.usage_listing import UsageRow
+
+Target: TypeAlias = "tuple[str, tuple[Hit, str] | None]"
+"""The path of a previewed session, and the hit in it with the query that found it."""
 
 PREVIEW_DELAY = 0.12
 """Seconds that the cursor must rest on a session before the preview reads the session's file."""
@@ -39,9 +42,8 @@ class Preview:
         self._is_stale = False
         self._loading = Delayed(screen, self.load)
         self._resting = Resting(screen, self._rests)
-        self._asked: str | None = None
-        self._asked_hit: tuple[Hit, str] | None = None
-        self._shown: tuple[str, tuple[Hit, str] | None] | None = None
+        self._asked: Target | None = None
+        self._shown: Target | None = None
         self._read: tuple[list[Part], FindMatches | None] = ([], None)
         self._family = FamilyTotals(screen, self._show_read)
 
@@ -65,7 +67,7 @@ class Preview:
             self._asked = self._shown = None
             self._view.show(in_place, empty="")
             return
-        self._asked, self._asked_hit = summary.path, self._screen.hit
+        self._asked = (summary.path, self._screen.hit)
         rested = self._resting.moved()
         if rested or not self._painted:
             # Paint the list first, because the preview takes as long as the list to paint, and longer the first time,
@@ -77,7 +79,7 @@ class Preview:
     def rows_changed(self) -> None:
         """Update the preview if the search now finds a different entry of the previewed session."""
         self._family.scanned()
-        if self._asked is not None and self._asked_hit != self._screen.hit:
+        if self._asked is not None and self._asked[1] != self._screen.hit:
             self.show()
 
     def set_shown(self, shown: bool) -> None:
@@ -103,10 +105,10 @@ class Preview:
         With `follows`, a read that is still running ends first instead of being cancelled.
         """
         summary, browser = self._screen.subject, self._screen.browser
-        if summary is None:
+        if summary is None or self._asked is None:
             return
 
-        hit, now_ms = self._asked_hit, browser.now_ms()
+        hit, now_ms = self._asked[1], browser.now_ms()
         copies = self._state.library.copies(summary)
 
         def load(job: Job) -> tuple[list[Part], str]:
@@ -127,7 +129,7 @@ class Preview:
     def sessions_changed(self, paths: Collection[str]) -> None:
         """Read the previewed session again if `paths` contains its path; the preview keeps its scroll position."""
         self._family.forget()
-        if self._asked not in paths or not self._screen.has_class("-preview-shown"):
+        if self._asked is None or self._asked[0] not in paths or not self._screen.has_class("-preview-shown"):
             return
         # While another screen covers the preview, do not read the session: `seen_again` will read it.
         self._is_stale = not self._screen.is_seen
@@ -143,7 +145,7 @@ class Preview:
     def take(self, outcome: Outcome) -> None:
         """Show the conversation (or the error) of a session that was read, if the cursor is still on the session."""
         summary = self._screen.subject
-        if summary is None or summary.path != self._asked:
+        if summary is None or self._asked is None or summary.path != self._asked[0]:
             return
         from sessionbrowse.tui.reading.documents import rule
 
@@ -159,13 +161,12 @@ class Preview:
             marks = MatchMarks(self._screen, "marks", self._view.marks_changed).of(query)
         self._read = (parts, marks)
         self._family.ask(summary.path)
-        shown = (summary.path, self._asked_hit)
-        self._show_read(keep_place=self._shown == shown)
-        self._shown = shown
+        self._show_read(keep_place=self._shown == self._asked)
+        self._shown = self._asked
 
     def _show_read(self, *, keep_place: bool = True) -> None:
         summary = self._screen.subject
-        if summary is not None and summary.path == self._asked:
+        if summary is not None and self._asked is not None and summary.path == self._asked[0]:
             parts, marks = self._read
             facts = self._facts(summary)
             self._view.show([*facts, *parts], keep_place=keep_place, marks=marks, searched_from=len(facts))
