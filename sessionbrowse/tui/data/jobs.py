@@ -44,7 +44,8 @@ class Job:
         self._lane = lane
         self.stamp = stamp
         self.started = time.monotonic()
-        self._stale = threading.Event()
+        self.stale = threading.Event()
+        """Set when the job is cancelled, to wake it if it sleeps in `pause`."""
 
     def cancelled(self) -> bool:
         """True if a newer request replaced this job, or `Lane.cancel` cancelled all requests."""
@@ -52,11 +53,7 @@ class Job:
 
     def pause(self, seconds: float) -> None:
         """Sleep for some seconds, so that the interface gets processor time; return early if the job is cancelled."""
-        self._stale.wait(seconds)
-
-    def cancel(self) -> None:
-        """Wake the job if it sleeps in `pause`; the `Lane` that runs the job calls this after cancelling it."""
-        self._stale.set()
+        self.stale.wait(seconds)
 
     def emit(self, value: Any) -> None:
         """Send an interim value to the interface while the job is still running."""
@@ -93,7 +90,7 @@ class Lane:
             job = Job(self, self.stamp)
             running = self._running
             if running is not None:
-                running.cancel()
+                running.stale.set()
             if running is not None and time.monotonic() - running.started < PATIENCE_SECONDS:
                 self._next = (work, job)
                 return job.stamp
@@ -118,7 +115,7 @@ class Lane:
             self.stamp += 1
             self._next = None
             if self._running is not None:
-                self._running.cancel()
+                self._running.stale.set()
 
     @property
     def busy(self) -> bool:

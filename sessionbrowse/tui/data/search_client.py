@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import count
 
 from sessionbrowse.services.background.channel import Channel
-from sessionbrowse.services.background.search_messages import Find, SearchAnswer, SearchRequest, SearchStatus
+from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest, SearchStatus
 from sessionbrowse.tui.data.source import Source
 
 Listener = Callable[[SearchAnswer | None], object]
@@ -25,8 +25,6 @@ class SearchClient:
         self._listeners: list[Listener] = []
         self._stamps = count(1)
         self.status: SearchStatus | None = None
-        self.wanted = 0
-        """The number (stamp) of the latest search; the search program stops all earlier searches."""
 
     @property
     def is_running(self) -> bool:
@@ -57,8 +55,6 @@ class SearchClient:
 
     def send(self, request: SearchRequest) -> None:
         """Send a request to the search program, if it is running."""
-        if isinstance(request, Find):
-            self.wanted = request.stamp
         if self._channel is not None:
             self._channel.send(request)
 

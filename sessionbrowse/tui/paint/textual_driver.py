@@ -279,17 +279,14 @@ def terminal_driver() -> type[Driver] | None:
             if self._key_thread is None or not self._key_thread.is_alive():
                 super()._sigcont_application()
             else:
-                self._take_terminal_again()
+                # The shell changed the terminal's modes while the browser was stopped.
+                if self._modes is not None:
+                    with suppress(termios.error):
+                        termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
+                self.write(FULL_SCREEN)
+                self.flush()
             # The terminal's alternate screen is empty after SIGSTOP and SIGCONT, so everything is painted again.
             self._browser.call_later(self._browser.paint_again)
-
-        def _take_terminal_again(self) -> None:
-            """Set the terminal's modes again, because the shell changed them while the browser was stopped."""
-            if self._modes is not None:
-                with suppress(termios.error):
-                    termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
-            self.write(FULL_SCREEN)
-            self.flush()
 
     return TerminalDriver
 

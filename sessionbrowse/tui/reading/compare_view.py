@@ -137,9 +137,8 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
         ]
     )
     more = f" and {len(side.files) - MOST_FILES} more" if len(side.files) > MOST_FILES else ""
-    is_leaf = side.index == session.leaf
     mark: Line = [(f"{_name(session, side.index)}  ", "label")] if side.index in session.labels else []
-    leaf: Line = [(" ←\u00a0leaf", "accent")] if is_leaf else []
+    leaf: Line = [(" ←\u00a0leaf", "accent")] if side.index == session.leaf else []
     return [
         LinePart([(f"{sign} ", "accent"), *mark, (_first_prompt(session, side, home), "title"), *leaf], indent=2),
         LinePart([(" · ".join(facts), "")]),

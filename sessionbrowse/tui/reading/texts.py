@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -50,10 +51,7 @@ class Detail(Struct, frozen=True, kw_only=True):
 def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
     """Convert the text of a message, which is Markdown, to document parts; `detail` limits the visible lines."""
     place, opening = markdown_cut(source, detail.lines)
-
-    def shown(text: str) -> list[Part]:
-        return markdown_parts(text, roles=roles, prefix=prefix)
-
+    shown = partial(markdown_parts, roles=roles, prefix=prefix)
     return _cut_parts(source, place, shown, detail, prefix, opening)
 
 
@@ -82,13 +80,9 @@ def output_parts(
 ) -> list[Part]:
     """Convert the output of a program or the content of a file to document parts; a lexer gives it syntax colours."""
     place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)
-
-    def shown(text: str) -> list[Part]:
-        if lexer is not None:
-            return code_parts(text, lexer, prefix=prefix)
-        return text_parts(text, roles=roles, prefix=prefix)
-
-    return _cut_parts(source, place, shown, detail, prefix)
+    in_colour = partial(code_parts, lexer=lexer, prefix=prefix)
+    plain = partial(text_parts, roles=roles, prefix=prefix)
+    return _cut_parts(source, place, plain if lexer is None else in_colour, detail, prefix)
 
 
 def _cut_parts(

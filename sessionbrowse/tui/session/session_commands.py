@@ -292,9 +292,8 @@ def do_open_marked(screen: SessionScreen) -> None:
         screen.entry_pane.text.toggle_spot()
 
 
-def do_open_block(screen: SessionScreen) -> None:
-    """Unfold or fold the highlighted part of the entry pane; works also while the tree has the focus."""
-    do_open_marked(screen)
+do_open_block = do_open_marked
+"""Unfold or fold the highlighted part of the entry pane; works also while the tree has the focus."""
 
 
 def do_open_all(screen: SessionScreen) -> None:
