@@ -12,7 +12,7 @@ EVENT_STREAM = "an event stream of pi, omp or atomic, not a session"
 CLAUDE_CODE = "a transcript of Claude Code without a conversation"
 PROBED_LINES = 5
 """Number of lines at the beginning of a file that `recognise` examines."""
-STATE_LINES = 50
+STATE_LINES = 1000
 """Number of lines with the state of Claude Code that may stand before the first record of the conversation."""
 
 

@@ -15,6 +15,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.config import AgentName, Settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.model.context.build import build
+from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
@@ -382,3 +383,61 @@ def test_an_unfinished_last_line_is_no_damage(tmp_path: Path) -> None:
     assert (len(session.ids), session.torn) == (1, True)
     path.write_bytes(jsonl(file.records) + b"damaged\n" + jsonl(file.records))
     assert len(open_session(path).problems) == 1
+
+
+def test_a_session_is_read_however_long_the_lines_before_its_first_record_are(tmp_path: Path) -> None:
+    pasted, backups, old = Claude(), Claude(), Codex()
+    pasted.state("queue-operation", operation="enqueue", content="x" * 200_000)
+    pasted.state("queue-operation", operation="popAll")
+    backups.state("file-history-snapshot", messageId="m", snapshot={"trackedFileBackups": {"a.py": "x" * 200_000}})
+    for number in range(200):
+        backups.records.append({"type": "summary", "summary": f"Title {number}", "leafUuid": str(number)})
+    old.prompt("go")
+    unwrapped = [{"id": CODEX_ID, "timestamp": old.records[0]["timestamp"], "instructions": "x" * 200_000, "git": {}}]
+    unwrapped += [record["payload"] for record in old.records if record["type"] == "response_item"]
+    for file in (pasted, backups):
+        file.user("go")
+    files = [("claude", pasted.records), ("claude", backups.records), ("codex", unwrapped)]
+    for number, (agent, records) in enumerate(files):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(jsonl(records))
+        session = open_session(path)
+        assert [session.envelopes[index].role for index in session.active_branch()] == ["user"]
+        summary = summarise_path(str(path), lambda _, agent=agent: agent)  # type: ignore[misc]
+        assert summary is not None
+        assert (summary.first_message, summary.problem) == ("go", None)
+
+
+@pytest.mark.parametrize(("agent", "name"), [("claude", "Claude Code"), ("codex", "Codex")])
+@pytest.mark.parametrize("content", [b"", b"\n\n", b'{"a":1}\n', b'{"type":"novelty"}\n'])
+def test_of_a_file_without_a_session_no_rule_of_its_program_is_claimed(
+    tmp_path: Path, agent: str, name: str, content: bytes
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(content)
+    summary = summarise_path(str(path), lambda _: agent)
+    assert summary is not None
+    assert summary.problem == f"no session of {name}"
+
+
+def test_a_record_without_a_type_is_counted_by_a_name(tmp_path: Path) -> None:
+    file = Claude(cwd=str(tmp_path))
+    file.user("go")
+    file.add("")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(file.records))
+    reasons = [one.reason for one in examine(str(path), "claude").damage]
+    assert reasons == ["1 record of the kind without type, which is not known: kept, and shown as hidden entries"]
+
+
+def test_a_thread_whose_beginning_is_in_another_file_says_so(tmp_path: Path) -> None:
+    base = {"thread_id": CHILD_ID, "end_ordinal_exclusive": 4, "end_byte_offset": 900}
+    for thread, parent in ((CODEX_ID, CHILD_ID), (CHILD_ID, None)):
+        file = Codex(thread, history_mode="paginated", history_base=base)
+        file.prompt("go on")
+        path = tmp_path / f"rollout-2026-05-01T10-00-00-{thread}.jsonl"
+        path.write_bytes(jsonl(file.records))
+        session = open_session(path)
+        assert session.header is not None
+        assert session.header.parent_session == parent
+        assert records_left_out(session)["earlier history in another file"] == 1

@@ -357,7 +357,7 @@ class _Transcript:
         elif kind == "unknown":
             key = key or f"{self._id()}:{record.number}"
             whole = {} if self._brief else record.whole()
-            record.entry = self._chain.unknown(record.type, whole, key, self._chain.last, timestamp)
+            record.entry = self._chain.unknown(record.type or "without type", whole, key, self._chain.last, timestamp)
         elif kind == "compaction":
             self._place_compaction(record)
         elif kind == "prompt":

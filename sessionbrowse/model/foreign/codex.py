@@ -136,6 +136,8 @@ class _Rollout:
         for line in self._lines:
             self._place(line)
         self._close()
+        if self._base():
+            self._chain.unread["earlier history in another file"] += 1
         ended, name = self._has_ended if self._has_turns() else self._is_answered(), self._name(name)
         is_own = name is not None
         return self._chain.translated(self._header(), self._records, name, name_is_own=is_own, has_ended=ended)
@@ -509,6 +511,10 @@ class _Rollout:
         has_text = any(block["type"] == "text" for block in content)
         return has_text and all(self._outputs.get(block["id"]) for block in content if block["type"] == "toolCall")
 
+    def _base(self) -> str:
+        """Return the id of the thread in whose other file the history before this file stands; "" for none."""
+        return text_of(object_of(self._meta.history_base).get("thread_id"))
+
     def _key(self, line: Line) -> str:
         return f"{self._id}:{line.number}"
 
@@ -529,7 +535,8 @@ class _Rollout:
         }
         subagent = object_of(meta.source).get("subagent")
         spawned = text_of(object_of(object_of(subagent).get("thread_spawn")).get("parent_thread_id"))
-        parent = spawned or meta.parent_thread_id or meta.forked_from_id
+        base = self._base() if self._base() != self._id else ""
+        parent = spawned or meta.parent_thread_id or meta.forked_from_id or base
         if parent:
             made["parentSession"] = parent
         if subagent is not None or meta.thread_source not in (None, "user"):

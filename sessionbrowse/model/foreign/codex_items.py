@@ -127,6 +127,7 @@ class Meta(Struct, frozen=True, gc=False):
     parent_thread_id: str | None = None
     forked_from_id: str | None = None
     subagent_history_start_ordinal: Json = None
+    history_base: Json = None
 
 
 NO_PAYLOAD = Payload()

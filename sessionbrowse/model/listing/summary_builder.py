@@ -326,6 +326,9 @@ class SummaryBuilder:
         first = self._first or (self._first_of_others if rules.agent == "omp" else None)
         shown, was_cut = cut_to_bytes(first) if first else (None, False)
         problem = reader.unlisted or reader.refusal
+        problem = f"{rules.agent} {problem}" if problem else None
+        if rules.only_read is not None and header is None:
+            problem = f"no session of {rules.only_read}"
         identity = header.id if header is not None else None
         if reader.is_transcript:
             identity = path.rpartition("/")[2].rpartition(".")[0]
@@ -359,7 +362,7 @@ class SummaryBuilder:
             tokens=self._tokens,
             cost=round(self._cost, 10),
             model=lineage.leaf_model(explicit_first=rules.agent == "omp"),
-            problem=f"{rules.agent} {problem}" if problem else None,
+            problem=problem,
             problem_count=reader.problem_count,
             mtime_ns=mtime_ns,
             is_transcript=reader.is_transcript,

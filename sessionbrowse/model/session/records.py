@@ -223,6 +223,9 @@ class Reader:
                 self.refusal = self.refusal or "refuses this file: it has no session header"
             self.unlisted = self.unlisted or _NOT_LISTED[0]
             self.report(1, 0, "the file is empty" if self.bytes_read == 0 else "no session header")
+            if self.rules.only_read is not None:
+                # Its files have no header, and which of them it lists is not published.
+                self.refusal = self.unlisted = None
         elif self.header.id is None:
             self.refusal = (
                 "would overwrite this file: its header has no id"

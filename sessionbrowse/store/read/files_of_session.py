@@ -17,6 +17,7 @@ from sessionbrowse.agents.base import names_in, stem_of
 from sessionbrowse.agents.codex import id_in_name, store_of
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.store.find.discover import COMPRESSED_SUFFIX
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular, unreadable
@@ -84,6 +85,8 @@ class _Rollout(Struct, frozen=True):
 
 def _thread(path: str) -> list[str]:
     own = _rollout(path)
+    if original_name(os.path.basename(path), own.thread) is not None:
+        return []  # A program for synchronising made this copy: the thread itself stays.
     all_files = [_rollout(one) for one in _rollouts(path)]
     of_thread = [one for one in all_files if one.thread == own.thread]
     for one in all_files:
@@ -108,13 +111,15 @@ def _rollout(path: str) -> _Rollout:
 
 
 @lru_cache(_MOST_KEPT)
-def _read_rollout(path: str, _: int, __: int) -> _Rollout:
+def _read_rollout(path: str, size: int, _: int) -> _Rollout:
     by_name = id_in_name(path)
     try:
-        first = next(_lines(path), b"")
+        first = next((line for line in _lines(path) if line.strip()), b"")
     except Unreadable as error:
         return _Rollout(path, by_name or path, None, False, error.sentence)
-    line = json_object(first)
+    # A file without a line continues nothing: the program made it, and was stopped.
+    may_be_empty = not size or not path.endswith(COMPRESSED_SUFFIX)
+    line = {} if may_be_empty and not first else json_object(first)
     if line is None:
         return _Rollout(path, by_name or path, None, False, f"{clean(path)} has a damaged first line")
     payload = line.get("payload", line)

@@ -34,6 +34,7 @@ MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
 _HEAD_BYTES = 64 * 1024
 _SHORT_HEAD_BYTES = 4096
+_LARGEST_HEAD_BYTES = 16 * 1024 * 1024
 _FIRST_LINE_BYTES = 1024 * 1024
 _BLOCK_BYTES = 128 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
@@ -59,7 +60,13 @@ def program_of(descriptor: int) -> str | None:
     start = pread(descriptor, _SHORT_HEAD_BYTES, 0)
     if start.startswith((*_OURS, _ZSTD)):
         return "codex" if start.startswith(_ZSTD) else None
-    return other_program(start) or other_program(pread(descriptor, _HEAD_BYTES, 0))
+    found = other_program(start)
+    # A pasted text, or the state of many files, can stand before the first record.
+    for most in (_HEAD_BYTES, _LARGEST_HEAD_BYTES):
+        if found is None and len(start) >= _SHORT_HEAD_BYTES:
+            start = pread(descriptor, most, 0)
+            found = other_program(start)
+    return found
 
 
 def other_header(path: str, head: bytes) -> Header | None:

@@ -168,3 +168,17 @@ def test_a_session_that_a_running_claude_code_names_is_not_deleted(tmp_path: Pat
         delete(Target(str(path)), into="own", context=context)
     running.write_bytes(msgspec.json.encode({"pid": 2**22 + 1, "sessionId": CLAUDE_ID}))
     assert gone_and_back(tmp_path, path) == {path.name}
+
+
+def test_a_file_without_lines_in_the_store_hinders_no_deletion(tmp_path: Path) -> None:
+    path = rollout(tmp_path, CODEX_ID, CODEX_ID, history_mode="paginated")
+    write(path.with_name(f"rollout-2026-05-01T10-00-00-{OTHER_ID}.jsonl"), b"")
+    write(path.with_name(f"rollout-2026-05-01T10-00-00-{THIRD_ID}.jsonl"), b"\n\n")
+    assert gone_and_back(tmp_path, path) == {path.name}
+
+
+def test_a_conflict_copy_of_a_thread_goes_without_the_thread(tmp_path: Path) -> None:
+    path = rollout(tmp_path, CODEX_ID, CODEX_ID)
+    for mark in (".sync-conflict-20260501-120000-ABCDEFG", " (conflicted copy)"):
+        copy = write(path.with_name(f"{path.stem}{mark}.jsonl"), path.read_bytes())
+        assert gone_and_back(tmp_path, copy) == {copy.name}
