@@ -1,6 +1,6 @@
 """Fictional sessions of all six agents, with which users can try sessionbrowse without risk.
 
-The folder `store` contains the session files as their agents would have written them at `_WRITTEN_MS`, with three
+The folder `store` contains the session files as their agents would have written them at `_WRITTEN_MS`, with these
 differences. A stored file has a short name and is in `AGENT/PROJECT`; the written file is named after the time and id
 in its header. `{demo}` is a placeholder for the folder to which the demo is written. `{PROJECT}` in a path is a
 placeholder for the folder in which the agent keeps the project's sessions. Files that belong to a session (those of

@@ -209,7 +209,10 @@ class _Deciding:
         ]
 
     def _between(self, child: int, result: Request) -> dict[int, Request]:
-        """Return, by identity, the paid requests that a subagent's file records between a tool call and its result."""
+        """Return, by identity, the paid requests in a subagent's file made while its parent's tool call was running.
+
+        `child` is the position of that file; `result` is the parent's request with the result of the call.
+        """
         begin = result.began if result.began is not None else float("-inf")
         usage = self._loaded[child]
         return {

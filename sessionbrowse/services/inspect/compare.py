@@ -252,7 +252,7 @@ def _side(session: Session, costs: BranchCosts, index: int, entries: list[int]) 
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
                 for path, lines in changed_files(call, by_call.get(call.id) if call.id is not None else None):
-                    # omp's results have absolute paths; the model may have written the same one relative.
+                    # A result of omp has an absolute path; the model's call may give the same path as a relative one.
                     below = path.removeprefix(f"{(session.cwd or '').rstrip('/')}/")
                     files[below] = files.get(below, NO_LINES) + lines
     return ComparedBranch(

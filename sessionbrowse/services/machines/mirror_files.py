@@ -127,7 +127,9 @@ class Incoming:
         self._rest: list[bytes] = []
 
     def take(self, chunk: bytes) -> None:
-        """Write bytes of the answer; its first line says how much of the file is sent (see `KINDS`).
+        """Write the next bytes of the other machine's answer to the mirrored file.
+
+        The first line of the answer says how much of the file is sent (see `KINDS`).
 
         Raises:
             OSError: the disk is full or read-only. If only this file cannot be written, it is left out (`is_refused`).

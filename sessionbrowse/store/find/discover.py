@@ -165,7 +165,8 @@ class _Walk:
         self._directories: set[tuple[int, int]] = set()
         self._files: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, int], list[Place]] = {}
-        # The versions of files found so far, if the places are on several devices: a directory may be mounted twice.
+        # The stamps of the files found so far, to skip a file that is found again below a second mount point. Needed
+        # only if the places are on several devices.
         self._versions: set[Version] | None = None
         self._links: tuple[str, ...] = ()
 

@@ -130,7 +130,7 @@ def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
-    """Return the first directory in the records after which `folder` is named; without one, the first directory."""
+    """Return the first directory in the records whose name gives `folder`; if none does, the first directory."""
     first = None
     for value in values:
         cwd = _text(value.get("cwd")) if value is not None else None
@@ -180,7 +180,9 @@ def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *
 
 
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
-    """Return a new descriptor of the translation of an open file with the given status.
+    """Translate an open file, and return a new descriptor from which the translation is read.
+
+    `status` is the result of `os.fstat` for the file.
 
     Raises:
         Unreadable: the file is too large, or the disk has no space; or it is compressed, and cannot be unpacked here.

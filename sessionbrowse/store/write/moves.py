@@ -397,7 +397,8 @@ def _give_up_reserved(target: str, heir: str) -> None:
                 let_go.follow(reserved, heir)
         except OSError:
             with suppress(OSError):
-                os.chmod(target, _RESERVED_MODE)  # By this mode, the next attempt recognises the file.
+                # By these permission bits, the next attempt at the move knows the file as ours.
+                os.chmod(target, _RESERVED_MODE)
             raise
 
 

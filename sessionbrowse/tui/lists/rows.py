@@ -232,9 +232,10 @@ def heading(width: int, style: ListStyle) -> str:
 
 
 class _Column(Struct, frozen=True):
-    """A column of the session list: its width (a longer value makes the row's column wider), its name, its value.
+    """A column of the session list: its width, its name, its value.
 
-    The columns of age and project have other widths: see `columns`. Texts are cut at the width, and aligned left.
+    Texts are cut at the width, and aligned left. Other values that are longer push the rest of their row to the right.
+    The columns of age and project have other widths: see `columns`.
     """
 
     cells: int

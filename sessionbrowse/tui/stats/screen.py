@@ -350,7 +350,7 @@ class StatsScreen(CommandScreen[None]):
         self.text_changed("")
 
     def do_stats_table(self) -> None:
-        """Ask for the table: by project, session, model, family (related sessions), branch, agent or provider."""
+        """Ask how to group the rows: by project, session, model, family, branch, agent or provider."""
         self._ask_one_of("Table", TABLES, self.question.by, lambda name: self._change(by=name))
 
     def do_stats_period(self) -> None:
