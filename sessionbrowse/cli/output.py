@@ -211,7 +211,7 @@ def print_show(document: dict[str, Any]) -> None:
     facts = [
         ("session", document["name"] or "(no name)"),
         ("id", document["id"] or "(none)"),
-        ("agent", f"{document['agent']}, version {document['version']}"),
+        ("agent", document["agent"] + (f", version {document['version']}" if document["version"] is not None else "")),
         ("file", document["path"]),
         ("directory", document["cwd"] or "(none)"),
         ("leaf", document["leaf_id"] or "(none)"),

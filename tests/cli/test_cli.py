@@ -90,10 +90,12 @@ def test_an_agent_given_with_a_root_filters_and_says_only_whose_unmarked_files_a
     assert [row["agent"] for row in guessed + told] == ["pi", "atomic"]
 
 
-def test_a_tree_of_claude_code_shows_what_its_tools_were_called_with(ask):
+def test_a_session_of_claude_code_is_shown_with_the_calls_of_its_tools_and_without_a_version(ask):
     _, rows, _ = ask("list", "--json", "--agent", "claude")
     _, printed, _ = ask("tree", rows[0]["path"], "--json")
     assert "[Bash: npm test -- sync]" in str(printed)
+    _, shown, _ = ask("show", rows[0]["path"], "--json")
+    assert shown["version"] is None, "its files have no version of a format"
 
 
 @pytest.mark.parametrize("agents", [("pi",), ("omp",), ("atomic",), ("indusagi",), ("pi", "omp")])

@@ -33,7 +33,7 @@ def show_document(session: Session) -> Document:
     return {
         "agent": session.agent,
         "path": session.path,
-        "version": session.version,
+        "version": None if session.rules.only_read else session.version,
         "header": _json(session.header_line),
         "title_slot": _json(session.title_slot_line),
         "id": session.id,

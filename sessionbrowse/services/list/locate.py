@@ -133,9 +133,12 @@ def _named(reference: str, scope: Scope) -> tuple[list[str], list[str]]:
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
             return [session.path for session in newest(listing.sessions, limit=1)], []
-        names = [(session.path, session.name or "") for session in listing.sessions]
-    same = [path for path, name in names if name == reference]
-    return same, [path for path, name in names if name.casefold().startswith(reference.casefold())]
+        sessions = listing.sessions
+    # A name is typed as it is stored, or as a list shows it: without control characters.
+    names = [(session.path, form) for session in sessions for form in {session.name or "", clean(session.name or "")}]
+    same = dict.fromkeys(path for path, name in names if name == reference)
+    begun = dict.fromkeys(path for path, name in names if name.casefold().startswith(reference.casefold()))
+    return list(same), list(begun)
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:

@@ -90,6 +90,12 @@ def test_an_exact_name_names_a_session_after_a_whole_id_and_before_the_beginning
     assert locate("n-2", scope).path == str(beginning) != str(whole)
 
 
+def test_a_name_with_control_characters_is_found_as_stored_and_as_a_list_shows_it(store: Path, scope: Scope):
+    path = named(store, "mend \x1b]8;;http://e\x07the\x1b]8;;\x07 sink", "own-2")
+    for typed in ("mend the sink", "Mend the", "mend \x1b]8;;http://e\x07the\x1b]8;;\x07 sink"):
+        assert locate(typed, scope).path == str(path)
+
+
 def test_several_sessions_of_one_name_are_named(store: Path, scope: Scope):
     both = {str(named(store, "same", "n-1")), str(named(store, "same", "n-2"))}
     with pytest.raises(AmbiguousReference) as raised:
