@@ -91,8 +91,8 @@ def test_an_exact_name_names_a_session_after_a_whole_id_and_before_the_beginning
 
 
 def test_a_name_with_control_characters_is_found_as_stored_and_as_a_list_shows_it(store: Path, scope: Scope):
-    path = named(store, "mend \x1b]8;;http://e\x07the\x1b]8;;\x07 sink", "own-2")
-    for typed in ("mend the sink", "Mend the", "mend \x1b]8;;http://e\x07the\x1b]8;;\x07 sink"):
+    path = named(store, "mend \x1b]8;;http:e\x07the\x1b]8;;\x07 sink", "own-2")
+    for typed in ("mend the sink", "Mend the", "mend \x1b]8;;http:e\x07the\x1b]8;;\x07 sink"):
         assert locate(typed, scope).path == str(path)
 
 
