@@ -43,7 +43,8 @@ def test_a_key_sends_little_more_than_what_it_changes(browser: Terminal) -> None
     shown = [sent(browser, "?"), sent(browser, ESCAPE)]
     entered = sent(browser, ENTER)
     tree = [sent(browser, key) for key in [DOWN] * 8 + [UP] * 8]
-    assert max(preview) <= 6 * KB
+    # A preview is drawn anew, with the path of the temporary directory, which may be long.
+    assert max(preview) <= 7 * KB
     assert max(tree) <= 2.5 * KB
     assert max(opened, closed) <= 6 * KB
     assert max(*letters, *shown, entered) <= 25 * KB
