@@ -230,9 +230,12 @@ def check_list(path: Path, agent: str | None, session: Session | None) -> None:
         assert summarise_path(str(path), lambda _, name=name: name, texts=texts) is not None  # type: ignore[misc]
         if session is not None and session.agent == name:
             assert quick.entry_count == len(session.envelopes)
-            assert quick.problem == (
-                f"{name} {session.unlisted or session.refusal}" if session.unlisted or session.refusal else None
-            )
+            why = session.unlisted or session.refusal
+            # No rule is published by which Claude Code or Codex leaves a file out.
+            if session.rules.only_read and session.header_line is None:
+                assert quick.problem == f"no session of {session.rules.only_read}"
+            else:
+                assert quick.problem == (f"{name} {why}" if why else None)
 
 
 def check(folder: Path, content: bytes, agent: str | None, name: str = "session.jsonl") -> None:
