@@ -39,7 +39,7 @@ SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/sh
 
 STDERR = pytest.StashKey[int]()
 
-for number in (signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)):
+for number in (signal.SIGINT, *[getattr(signal, name, signal.SIGINT) for name in ("SIGHUP", "SIGQUIT")]):
     if signal.getsignal(number) is signal.SIG_IGN:
         # The programs that tests start would inherit what nohup, or a shell without job control, does for its
         # background commands. A signal with a handler is taken as usual by a program that is started.

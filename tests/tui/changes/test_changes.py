@@ -649,7 +649,7 @@ def stale(store: Store) -> Path:
 async def test_a_session_that_would_resume_without_its_newest_message_is_marked_and_asked_about(store: Store) -> None:
     path = stale(store)
     async with hands_on(store) as browser:
-        assert "↯" in browser.rows("#sessions")[0]
+        await browser.until(lambda: "↯" in browser.rows("#sessions")[0])
         await browser.press("r")
         assert "not on the branch where the session resumes" in browser.words("#dialog-text")
         assert "Check out the newest message, then resume" in browser.rows("#dialog-rows")[0]
