@@ -116,7 +116,8 @@ def sources(folder: Path) -> Iterator[tuple[str, str, bytes]]:
             yield f"corpus {path.name}", agent, path.read_bytes()
     demo = make_demo(folder / "demo", 1_790_000_000_000)
     for path in sorted(demo.rglob("*.jsonl")):
-        yield f"demo {path.name}", open_session(path).agent, path.read_bytes()
+        if (agent := open_session(path).agent) in AGENTS:  # No program here reads those of Claude Code and Codex.
+            yield f"demo {path.name}", agent, path.read_bytes()
     for agent in ("pi", "omp"):
         for each in unpack(GOLDEN / f"{agent}.tar.xz", folder / agent):
             for answer in each.answers:
