@@ -53,7 +53,7 @@ class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for resuming a session in its agent."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
-    """Where the agent runs: `here` is the browser's terminal; with other values the browser stays usable meanwhile."""
+    """The place in which the agent runs: `here` is the browser's terminal; with others the browser stays usable."""
     command: tuple[str, ...] = ()
     """Program and arguments that start the agent if the setting `in` is `command`.
 
@@ -74,7 +74,7 @@ class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
     where: CommandPlace = "everywhere"
     """The screens that offer the command."""
     output: CommandOutput = "terminal"
-    """How the command runs, and where its output appears.
+    """The way in which the command runs, and the place where its output appears.
 
     `terminal` gives the command the terminal, `pause` then also waits for Enter. `toast` runs the command in the
     background and shows its output as a toast.

@@ -507,7 +507,10 @@ class _Transcript:
         return None
 
     def _entry_of(self, record: ClaudeRecord | None) -> str | None:
-        """Return the id of a record's entry, or of its answer's entry; None if it is not made yet."""
+        """Return the id of the entry made from a record; None if no entry was made yet.
+
+        All records of one answer share the answer's entry.
+        """
         if record is None or not record.answer:
             return record.entry if record is not None else None
         return record.entry or self._answers[record.answer].entry

@@ -267,7 +267,10 @@ def blocks_of(content: Json) -> list[Object]:
 
 
 def answer_blocks(item: Object) -> list[Object]:
-    """Convert reasoning or the model's text to pi's blocks; encrypted reasoning becomes an empty block."""
+    """Convert an item with reasoning or text of the model to pi's content blocks.
+
+    Reasoning that is stored encrypted becomes an empty thinking block.
+    """
     if item.get("type") == "message":
         return blocks_of(item.get("content"))
     texts = [text_of(one.get("text")) for one in (*objects_of(item.get("summary")), *objects_of(item.get("content")))]

@@ -257,7 +257,7 @@ def text_block(text: str) -> Object:
 
 
 def as_text(value: Json) -> str:
-    """Return a value of an unknown kind as JSON text, so that users can see it."""
+    """Return the JSON text of a value whose kind is not known here, to show it instead of dropping it."""
     try:
         return as_bytes(value).decode()
     except ValueError:

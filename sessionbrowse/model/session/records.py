@@ -488,6 +488,9 @@ def origin_of(header: Header) -> dict[str, Json] | None:
 
 
 def parent_of(header: Header) -> str | None:
-    """Return the parent session in a header, a path or id; for a converted session, the path of its source."""
+    """Return the path or id of the parent session that a header names; None if it names none.
+
+    For a converted session without a parent, this is the path of the session from which it was converted.
+    """
     path = (origin_of(header) or {}).get("path")
     return header.parent_session or (path if isinstance(path, str) else None)

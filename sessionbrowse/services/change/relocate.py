@@ -264,7 +264,8 @@ def _plan(moving: list[_Session], sessions: list[_Session], moved: _Moved, conte
     """Plan a relocation: the sessions to move, and the forks whose header names a moved session as parent session."""
     targets: dict[str, str] = {}
     folders: list[tuple[str, str]] = []
-    listing = cache(names_in)  # One folder may hold hundreds of sessions, so it is read once.
+    # A folder may hold hundreds of sessions: its names are listed once, not for each session.
+    listing = cache(names_in)
     for one in moving:
         if one.file.hidden:
             continue

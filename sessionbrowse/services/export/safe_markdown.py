@@ -84,7 +84,7 @@ def safe_markdown(text: str) -> str:
 
 
 class _Pass:
-    """One pass over a text: it escapes every unsafe construct that it finds. Passes are repeated until one finds none.
+    """A pass over a text, which escapes each unsafe construct. The caller repeats passes until one finds none.
 
     `definitions` is True if the text defines link targets (`[name]: url`), which would apply to other messages too.
     """

@@ -27,7 +27,7 @@ ROWS_FILE = "rows.json"
 PART_FILE = ".part"
 """Temporary name of a file that replaces another one in the mirror; no list reads it."""
 KINDS = ("t", "h", "w")
-"""How much of a remote file is sent: the tail, the head and the tail, or the whole file."""
+"""The letters for the part of a remote file that is sent: its tail, its head and tail, or the whole file."""
 # On Windows a read-only file could neither be replaced nor removed.
 _MODE = 0o600 if sys.platform == "win32" else 0o400
 _BLOCK = 1024 * 1024

@@ -64,7 +64,10 @@ def is_safe(path: str) -> bool:
 
 
 def parse_rows(folder: Folder, answer: bytes, seen: int, left_out: Counter[str]) -> dict[str, RemoteRow]:
-    """Return the rows of a folder's files by absolute path; count omitted files in `left_out`, by reason."""
+    """Parse the lines that describe a folder's files on the other machine; return one row a file, by absolute path.
+
+    Files that are not taken over are counted in `left_out`, by reason.
+    """
     found: dict[str, RemoteRow] = {}
     for line in answer.decode("utf-8", "surrogateescape").split("\n"):
         row = _ROW.fullmatch(line)

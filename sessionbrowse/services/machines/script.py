@@ -1,4 +1,4 @@
-"""The POSIX script that runs on another machine, in pieces; it writes nothing there.
+"""The text of the POSIX shell script that lists and sends files on another machine. It writes nothing there.
 
 The shell reads the script from standard input, so every command reads from /dev/null instead. Names of files are
 absolute paths in quotes.
@@ -27,9 +27,9 @@ _NO_SESSIONS = " ".join(
     [f"! -name {name}" for name in sorted(NO_SESSION_FILES)]
     + [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
 )
-# Shell functions: e prints the mark, q finds files, r prints the rows of files below the current directory, p those
-# below a given directory, c counts files, f prints a file or its new part, d prints 0 for each directory that exists
-# and 1 for others, v prints the agents' variables.
+# The shell functions: e prints the mark that begins an answer, q finds files, r prints a line for each file below the
+# current directory, p the same for a given directory, c counts files, f prints a file or its new part, d prints 0 for
+# each directory that exists and 1 for others, v prints the agents' variables.
 BEGIN = rf"""exec 2>/dev/null; unset CDPATH; LC_ALL=C; export LC_ALL; o=0
 e() {{ printf '\n%s %s\n' "$m" "$*"; }}
 if find / -maxdepth 0 -printf x; then o=1; elif stat -c %i /; then o=2; elif stat -f %i /; then o=3

@@ -24,7 +24,7 @@ PER_SESSION = 3
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
 LOOKED_AT, USUAL_PAGE = 3, 50
-"""Number of ranked sessions in which copies are searched, for each session on a page of results.
+"""`LOOKED_AT` ranked sessions are examined for each session on a page, because some are only copies of others.
 
 A page of fewer than `USUAL_PAGE` sessions counts as one of `USUAL_PAGE`, so that it begins with the same sessions as a
 longer page.

@@ -90,7 +90,7 @@ def machine_holding(path: str) -> str | None:
 
 
 def remote_path(path: str) -> str:
-    """Convert a path in a mirror to the path on its machine; a path of this machine is returned unchanged."""
+    """Return the path that a file in a mirror has on its own machine; return any other path unchanged."""
     machine, there = _split(path)
     return there if machine is None else there.replace(os.sep, "/")
 

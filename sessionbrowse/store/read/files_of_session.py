@@ -86,7 +86,7 @@ class _Rollout(Struct, frozen=True):
 def _thread(path: str) -> list[str]:
     own = _rollout(path)
     if original_name(os.path.basename(path), own.thread) is not None:
-        return []  # A program for synchronising made this copy: the thread itself stays.
+        return []  # This is a conflict copy that a sync program made. The thread's own files are not deleted with it.
     all_files = [_rollout(one) for one in _rollouts(path)]
     of_thread = [one for one in all_files if one.thread == own.thread]
     for one in all_files:

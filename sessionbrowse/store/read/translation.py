@@ -111,7 +111,7 @@ def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
     if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
         yield from unpacked(path)
         return
-    # Reading stops at `size`, because the program may be appending to the file.
+    # Nothing after `size` is read: the agent may be appending to the file meanwhile.
     for offset in range(0, size, _BLOCK_BYTES):
         yield pread(descriptor, min(_BLOCK_BYTES, size - offset), offset)
 
@@ -130,7 +130,11 @@ def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
-    """Return the first directory in the records whose name gives `folder`; if none does, the first directory."""
+    """Return the session's working directory among those that its records name.
+
+    Claude Code names the folder of a project after its directory: the first directory that gives the name `folder` is
+    the session's own. If none does, the first directory is returned.
+    """
     first = None
     for value in values:
         cwd = _text(value.get("cwd")) if value is not None else None

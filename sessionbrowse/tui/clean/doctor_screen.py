@@ -245,7 +245,7 @@ class DoctorScreen(FindingsScreen[Finding]):
 
 
 def do_cleanup(screen: BrowseScreen) -> None:
-    """Open the screen that lists sessions to clean up."""
+    """Open the clean-up screen: the sessions that could be deleted, each with the reason."""
     screen.browser.push_screen(CleanupScreen())
 
 

@@ -103,8 +103,8 @@ class Lane:
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():
-                # The job gets the stamp (request number) of the running job, because a new stamp would drop that job's
-                # result if the interface has not received it yet.
+                # The waiting job shares the stamp (request number) of the running job. With a new stamp, the running
+                # job's result would be dropped if the interface has not received it yet.
                 self._next = (work, Job(self, self.stamp))
                 return
         self.ask(work)

@@ -329,10 +329,10 @@ class Library:
     def newest_first(
         self, cwd: str | None = None, named: bool = False, hidden: bool = False, archived: bool = False
     ) -> list[Summary]:
-        """Return the sessions of the project `cwd` (None: of all projects), newest first.
+        """Return the sessions of a project, newest first; those of all projects if `cwd` (its directory) is None.
 
-        `named`: only those with a name. `archived`: only archived ones, otherwise only the others. `hidden`: also
-        sessions that the lists otherwise hide.
+        With `named`, only sessions that have a name. With `archived`, only archived sessions, else only sessions that
+        are not archived. With `hidden`, sessions that the lists usually hide are included.
         """
         cwd = cwd and self.project_of(cwd)
         project_of = self._projects_by_directory()

@@ -133,7 +133,7 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def path_of(self, part: Part) -> Path | None:
-        """Return where a part of the document is; None if it is gone."""
+        """Return the path (place) of a part in the document; None if the document no longer contains the part."""
         return next((path for path, other in zip(self._paths, self.parts, strict=True) if other is part), None)
 
     def part_at(self, path: Path) -> Part | None:

@@ -220,7 +220,7 @@ class ListSearch:
         return self.is_searching and (self._answered != self._stamp or self._is_first)
 
     def when_answered(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the list shows the results of the query, unless the query changes before."""
+        """Call `callback` once the list shows the results of this query; drop the call if the query changes first."""
         self._next = callback
 
     @property

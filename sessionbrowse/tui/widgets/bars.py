@@ -88,7 +88,7 @@ class KeyBar(SpanView, can_focus=False):
         return [*rows[: MOST_MESSAGE_ROWS - 1], f"{rows[MOST_MESSAGE_ROWS - 1]} …"] if cut else rows
 
     def show(self, hints: Sequence[Hint], position: str = "") -> None:
-        """Replace the footer's hints and the text at its right edge.
+        """Show other key hints in the footer, and another position at its right edge.
 
         `position` is the position of the list's cursor, such as `3/120`.
         """
