@@ -49,6 +49,8 @@ class TreePane:
         self.cells_needed = 0
         """Width in cells into which every row shown so far fits."""
         self._stood: int | None = None
+        self._read_again_at: tuple[Session, int] | None = None
+        """The session before it was read again, and the entry then under the cursor, until its new rows are shown."""
         self._leaf: int | None = None
         self._shows_answer_costs = False
         self._costs: BranchCosts | None = None
@@ -118,7 +120,7 @@ class TreePane:
         before, index = self.session, self.index
         if before is not None and index is not None and self.wanted == (None, None):
             at_end = follows_leaf and index == self.shown.nearest(before.leaf)
-            self.wanted = (None, session.leaf_id if at_end else before.ids[index])
+            self.wanted, self._read_again_at = (None, session.leaf_id if at_end else before.ids[index]), (before, index)
         if before is not None and len(session.ids) < len(before.ids):
             # The file now has fewer entries: drop the rows, because their entries may no longer exist.
             self.shown, self._stood = TreeRows(), None
@@ -188,13 +190,13 @@ class TreePane:
     def leave_search(self) -> None:
         """End the search that the user is typing; the cursor returns to the entry where it was before."""
         if self.origin is not None and self.session is not None and not self.state.whole:
-            self.wanted = (self.origin, self.session.ids[self.origin])
+            self.wanted, self._read_again_at = (self.origin, self.session.ids[self.origin]), None
         self.search("")
         self.origin = None
 
     def show_entry(self, entry_id: str | None, index: int | None = None) -> None:
         """Put the cursor on an entry, or on its nearest ancestor that has a row; with `index`, show hidden entries."""
-        self.wanted = (index, entry_id)
+        self.wanted, self._read_again_at = (index, entry_id), None
         self.show(self.state)
 
     def take_rows(self, outcome: Outcome) -> None:
@@ -204,6 +206,12 @@ class TreePane:
             return
         if outcome.error is not None:
             raise outcome.error
+        if self._read_again_at is not None:
+            read_before, index = self._read_again_at
+            if self.index is not None and self.index != index:
+                # The user has moved the cursor since the session was read again: it stays where the user put it.
+                self.wanted = (None, read_before.ids[self.index])
+            self._read_again_at = None
         before = self._stood = self._standing
         self.shown = outcome.value
         leaf = self.session.leaf if self.session is not None else None

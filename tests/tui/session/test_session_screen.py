@@ -556,6 +556,32 @@ async def test_a_file_that_grew_is_read_again_on_request(tmp_path: Path) -> None
         assert "user: one" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 
+@pytest.mark.parametrize("key", ["up", "home"])
+async def test_the_cursor_stays_where_a_key_put_it_while_a_grown_file_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    was_read, may_go_on = threading.Event(), threading.Event()
+
+    def late(*arguments: Any) -> Any:
+        was_read.set()
+        may_go_on.wait(60)
+        return make_rows(*arguments)
+
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
+    async with browsing(fixed_source([summary(str(path), name="growing")])) as browser:
+        await open_file(browser)
+        with path.open("a") as file:
+            file.write(json.dumps(user(3, "00000002", "three")) + "\n")
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", late)
+        await browser.press_now("f5")
+        await browser.until(was_read.is_set)
+        await browser.press_now(key)
+        may_go_on.set()
+        await browser.settle()
+        assert "user: three" in browser.words("#tree")
+        assert "user: one" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
 async def test_deep_branches_scroll_sideways_so_that_the_text_can_be_read(tmp_path: Path) -> None:
     entries: list[dict] = []
     parent: str | None = None
