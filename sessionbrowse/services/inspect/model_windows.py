@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +22,7 @@ USUAL_TOKENS = 128_000
 """The window that pi 1.6.0 assumes for a model in `models.json` without a `contextWindow`."""
 MOST_BYTES = 4 * 1024 * 1024
 """Maximum size of a file in bytes; reading takes two milliseconds for each megabyte."""
-_NO_JSON = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|,(?=\s*[}\]])')
+_NO_JSON = re.compile(rb'"(?:\\.|[^"\\])*+"?|//[^\n]*|,(?=(?:\s|//[^\n]*)*+[}\]])')
 """Matches strings (which are kept), and the comments and trailing commas that pi allows in `models.json`."""
 
 Value = TypeVar("Value")
@@ -72,33 +72,38 @@ def catalogue() -> Catalogue:
 
 
 def _users_window(directory: Path, provider: str, model_id: str) -> int | None:
-    own = _read(directory / MODELS, _Models())
+    own = _read(directory / MODELS, _Models) or _Models()
     listed = own.providers.get(provider, _Provider())
     override = listed.modelOverrides.get(model_id)
     if override is not None and (tokens := _tokens(override)) is not None:
         return tokens
     for model in listed.models:
         if model.id == model_id:
-            return _tokens(model) or USUAL_TOKENS
-    nothing: dict[str, _Provider] = {}
-    refreshed = _read(directory / REFRESHED, nothing).get(provider, _Provider())
+            return USUAL_TOKENS if model.contextWindow is None else _tokens(model)
+    stored = _read(directory / REFRESHED, dict[str, msgspec.Raw]) or {}
+    refreshed = _decoded(stored.get(provider, b"{}"), _Provider) or _Provider()
     return next((_tokens(model) for model in refreshed.models if model.id == model_id), None)
 
 
 def _tokens(model: _Model) -> int | None:
     window = model.contextWindow
-    return int(window) if window is not None and 0 < window < 2**53 else None
+    return int(window) if window is not None and 1 <= window < 2**53 else None
 
 
-def _read(path: Path, nothing: Value) -> Value:
-    kind: Any = _Models if isinstance(nothing, _Models) else dict[str, _Provider]
+def _read(path: Path, kind: type[Value]) -> Value | None:
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return nothing
+            return None
         content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        if kind is _Models:
-            content = _NO_JSON.sub(lambda found: found[0] if found[0][:1] == b'"' else b"", content)
-        decoded: Value = msgspec.json.decode(content, type=kind)
-    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return nothing
-    return decoded
+    except OSError:
+        return None
+    if path.name == MODELS:
+        content = _NO_JSON.sub(lambda found: found[0] if found[0][:1] == b'"' else b"", content)
+    return _decoded(content, kind)
+
+
+def _decoded(content: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None

@@ -87,6 +87,33 @@ def test_an_absurd_window_counts_as_none(tmp_path: Path) -> None:
     assert context_window("anthropic", "claude-sonnet-4-5", directory) == 200_000
 
 
+def test_a_fraction_of_a_token_is_no_window(tmp_path: Path) -> None:
+    overrides = {"claude-sonnet-4-5": {"contextWindow": 0.2}}
+    models = [{"id": "claude-haiku-5-5", "contextWindow": 0.2}]
+    directory = write(tmp_path, MODELS, {"providers": {"anthropic": {"modelOverrides": overrides, "models": models}}})
+    assert context_window("anthropic", "claude-sonnet-4-5", directory) == 200_000
+    assert context_window("anthropic", "claude-haiku-5-5", directory) == 1_000_000
+
+
+def test_a_trailing_comma_may_have_comments_after_it(tmp_path: Path) -> None:
+    models = '[{"id": "a", "contextWindow": 5, // small, ] or }\n // and old\n}, // the last\n]'
+    directory = write(tmp_path, MODELS, f'{{"providers": {{"mine": {{"models": {models}}}}}}}')
+    assert context_window("mine", "a", directory) == 5
+
+
+def test_one_damaged_provider_of_a_refreshed_catalogue_leaves_the_others(tmp_path: Path) -> None:
+    stored = {"other": None, "mine": {"models": [{"id": "a", "contextWindow": 5}]}, "more": {"models": [{"id": 5}]}}
+    directory = write(tmp_path, REFRESHED, stored)
+    assert [context_window(name, "a", directory) for name in ("mine", "other", "more")] == [5, None, None]
+
+
+def test_a_string_without_an_end_costs_no_time(tmp_path: Path) -> None:
+    directory = write(tmp_path, MODELS, '"' + '\\"' * 200_000)
+    began = time.process_time()
+    assert context_window("anthropic", "claude-sonnet-4-5", directory) == 200_000
+    assert time.process_time() - began < 1
+
+
 def test_a_large_catalogue_is_read_in_a_few_milliseconds(tmp_path: Path) -> None:
     listed = [{"id": f"m{n}", "contextWindow": n, "name": "x" * 500} for n in range(1, 3000)]
     directory = write(tmp_path, REFRESHED, {"p": {"models": listed}})
