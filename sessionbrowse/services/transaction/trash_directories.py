@@ -12,7 +12,7 @@ import msgspec
 
 from sessionbrowse.config import data_dir
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.system.trash_places import INFO_SUFFIX, homes_of
+from sessionbrowse.store.system.trash_places import INFO_SUFFIX, home_of_send2trash, homes_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves, is_on_other_disk
@@ -83,7 +83,8 @@ def put_in_systems(
     is_home = context.around.platform != "darwin" and _is_for_home_trash(path)
     # `send2trash` would not shorten a name that is too long with its suffix.
     is_long = len(os.fsencode(os.path.basename(path))) > _LONGEST_NAME - len(INFO_SUFFIX)
-    if is_home and to_trash is trash.system_trash and (is_long or is_on_other_disk(path, files, change.id)):
+    is_home = is_home and to_trash is trash.system_trash
+    if is_home and (is_long or home_of_send2trash() is None or is_on_other_disk(path, files, change.id)):
         name = own_name(change, path)
         return trash.put_in_own(path, home, moves, name=name, deleted_at=deleted_at(context))
     return trash.put(path, homes(context), moves, to_trash)

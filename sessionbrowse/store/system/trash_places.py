@@ -20,9 +20,19 @@ def homes_of(data_home: str, home: str, system: str) -> tuple[str, ...]:
         return ()
     if system == "darwin":
         return (os.path.join(home, ".Trash"),)
+    own, other = os.path.join(data_home, "Trash"), home_of_send2trash()
+    return (own,) if other in (own, None) else (own, other)
+
+
+def home_of_send2trash() -> str | None:
+    """Return the trash directory that `send2trash` uses on the disk of the home directory.
+
+    It is None if `XDG_DATA_HOME` is empty or relative: the standard ignores such a value, but `send2trash` would make a
+    trash in the current directory.
+    """
     from send2trash import plat_other
 
-    return tuple(dict.fromkeys((os.path.join(data_home, "Trash"), plat_other.HOMETRASH)))
+    return plat_other.HOMETRASH if os.path.isabs(plat_other.HOMETRASH) else None
 
 
 def trashes_of_disk(path: str) -> Iterator[str]:

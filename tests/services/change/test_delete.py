@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,23 @@ def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home
     status, _, err = cli("restore")
     assert status == 1
     assert err.startswith("sessionbrowse: The trash has no session")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the trash of macOS does not depend on XDG_DATA_HOME")
+@pytest.mark.parametrize("data_home", ["", "share"])
+def test_an_empty_or_relative_data_home_puts_no_trash_into_the_current_directory(
+    data_home: str, cli: Any, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, here = store.session(), tmp_path / "here"
+    before = picture(store.home)
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("XDG_DATA_HOME", data_home)
+    own_system_trash()
+    assert cli("delete", str(path), "--yes")[0] == 0
+    assert list(here.iterdir()) == []
+    assert cli("restore")[0] == 0
+    assert picture(store.home) == before
 
 
 def test_restore_takes_the_beginning_of_an_id_that_one_deleted_session_has(store: Store) -> None:
