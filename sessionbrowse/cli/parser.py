@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -509,8 +510,9 @@ def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
     try:
         if day is None and text[-1:] in _UNITS and text[:-1].isdecimal() and text.isascii():
             return now - timedelta(days=int(text[:-1]) * _UNITS[text[-1]])
-        if day is None and len(text) == len("2026-11-01"):
-            day = datetime.strptime(text, "%Y-%m-%d")
+        if day is None:
+            with suppress(ValueError):
+                day = datetime.combine(date.fromisoformat(text), datetime.min.time())
         found = day + timedelta(days=is_end) if day is not None else datetime.fromisoformat(text)
         found.timestamp()
         return found
@@ -522,7 +524,8 @@ def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
 
 def when(text: str) -> str:
     """Return the text of `--since` or `--until` unchanged; raise ArgumentTypeError if the text is not a time."""
-    moment(text, datetime.now())
+    for is_end in (False, True):
+        moment(text, datetime.now(), is_end=is_end)
     return text
 
 

@@ -84,6 +84,7 @@ def test_the_csv_is_safe_for_spreadsheets(store: Path, capfd: pytest.CaptureFixt
     ("text", "begin", "end"),
     [
         ("2026-11-01", "2026-11-01 00:00", "2026-11-02 00:00"),
+        ("20261101", "2026-11-01 00:00", "2026-11-02 00:00"),
         ("2026-11-01T10:00", "2026-11-01 10:00", "2026-11-01 10:00"),
         ("7d", "2026-11-16 15:30", "2026-11-16 15:30"),
         ("3w", "2026-11-02 15:30", "2026-11-02 15:30"),
@@ -106,3 +107,8 @@ def test_another_when_is_wrong_usage(text: str, capfd: pytest.CaptureFixture[str
         moment(text, NOW)
     assert main(["stats", "--since", text]) == 2
     assert "is not a time" in capfd.readouterr().err
+
+
+def test_a_day_whose_end_is_after_the_last_year_is_wrong_usage(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", "--until", "9999-12-31"]) == 2
+    assert "--until: '9999-12-31' is not a time" in capfd.readouterr().err

@@ -420,26 +420,26 @@ def _roles(value: str) -> tuple[str, ...]:
 def _moment(key: str, value: str, now: datetime | None) -> float:
     """Return the time that a date filter names, in milliseconds since 1970.
 
-    The value is a date, which means its beginning in UTC, a time span before `now` such as `7d` (h, d, w, m, y), or
-    `today` or `yesterday`.
+    The value is a date, which means its beginning in the user's time zone, a time span before `now` such as `7d` (h, d,
+    w, m, y), or `today` or `yesterday`.
     """
     relative = _RELATIVE.fullmatch(value.lower())
+    now = now or datetime.now(UTC)
     try:
         if relative is not None:
             hours = int(relative[1]) * _HOURS[relative[2]]
-            return ((now or datetime.now(UTC)) - timedelta(hours=hours)).timestamp() * 1000
-        if value.lower() in _DAYS:
-            # The day begins at midnight in the user's time zone.
-            day = (now or datetime.now(UTC)).astimezone() - timedelta(days=_DAYS[value.lower()])
-            return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000
+            return (now - timedelta(hours=hours)).timestamp() * 1000
         date = _DATE.fullmatch(value)
-        if date is not None:
-            begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
+        # A `datetime` without a time zone is local, and its timestamp knows when clocks were put forward or back.
+        if value.lower() in _DAYS:
+            today = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+            begin = today - timedelta(days=_DAYS[value.lower()])
+        elif date is not None:
+            begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1))
         else:
             begin = datetime.fromisoformat(value)
-            begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
         return begin.timestamp() * 1000
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         is_open = _OPEN_DATE.fullmatch(value) or any(day.startswith(value.lower()) for day in _DAYS)
         raise BadSearch(
             f"{key}: needs a date such as 2026-08-13, 7d or today{_not(value)}.", f":{value}" if is_open else None

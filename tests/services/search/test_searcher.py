@@ -6,7 +6,8 @@ import gzip
 import json
 import random
 import re
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -496,6 +497,33 @@ def test_relative_dates_count_from_now() -> None:
     assert yesterday is not None
     assert 0 <= now.timestamp() - today / 1000 < 25 * 3600, "since midnight, by the clock of the user"
     assert 23 <= (today - yesterday) / 3600 / 1000 <= 25, "a day, of 23 or 25 hours if the clock was changed"
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "midnight"),
+    [
+        ("Europe/Berlin", "2026-10-25T12:00:00+00:00", "2026-10-24T22:00:00+00:00"),  # clocks go back at 3:00
+        ("Europe/Berlin", "2026-03-29T12:00:00+00:00", "2026-03-28T23:00:00+00:00"),
+        ("America/Los_Angeles", "2026-08-14T02:00:00+00:00", "2026-08-13T07:00:00+00:00"),
+        ("Pacific/Kiritimati", "2026-08-13T12:00:00+00:00", "2026-08-13T10:00:00+00:00"),
+    ],
+)
+def test_a_day_begins_at_midnight_of_the_users_time_zone(
+    zone: str, now: str, midnight: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    moment = datetime.fromisoformat(now)
+    expected = datetime.fromisoformat(midnight).timestamp() * 1000
+    local = f"{moment.astimezone():%Y-%m-%d}"
+    tomorrow = moment + timedelta(days=1)
+    for query, at in (
+        ("after:today", moment),
+        ("after:yesterday", tomorrow),
+        (f"after:{local}", None),
+        (f"after:{local}T00:00", None),
+    ):
+        assert parse_search(query, at).after_ms == expected, query
 
 
 @pytest.mark.slow
