@@ -400,6 +400,14 @@ def _iso_date(days: int) -> str:
     return f"{shown}-{day.month:02d}-{day.day:02d}"
 
 
+def local_time(time_ms: float) -> datetime | None:
+    """Return milliseconds since 1970 as local time; None outside the years that Python and the system support."""
+    try:
+        return datetime.fromtimestamp(time_ms / 1000)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
 def is_time(time_ms: float) -> bool:
     """Return True if a number of milliseconds since 1970 lies in the range of JavaScript's `Date`."""
     return -_LATEST_MS <= time_ms <= _LATEST_MS

@@ -6,7 +6,6 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cache, cached_property, partial
 
 import msgspec
@@ -47,7 +46,7 @@ from sessionbrowse.store.index.index import write_settled
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import IndexUnavailable, locked
 from sessionbrowse.store.index.usage_tables import read_sums, read_usage
-from sessionbrowse.text import model_name
+from sessionbrowse.text import local_time, model_name
 
 
 def usage_files(
@@ -274,11 +273,8 @@ def _model_of(place: Place) -> str | None:
 @cache
 def _period(quarter: int | None, by: str) -> str | None:
     """Return the local day, ISO week or month as text. `quarter` is the time in quarters of an hour since 1970."""
-    if quarter is None:
-        return None
-    try:
-        day = datetime.fromtimestamp(quarter * QUARTER_MS / 1000)
-    except (OverflowError, ValueError, OSError):
+    day = local_time(quarter * QUARTER_MS) if quarter is not None else None
+    if day is None:
         return None
     if by == "week":
         year, week, _ = day.isocalendar()

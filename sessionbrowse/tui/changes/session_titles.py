@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from functools import partial
 
 from sessionbrowse.errors import SessionBrowseError
@@ -14,7 +13,7 @@ from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
-from sessionbrowse.text import clean, is_time, plural, size
+from sessionbrowse.text import clean, local_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, project_name, sides
@@ -70,8 +69,8 @@ def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
     if not is_alike:
         return fit(where, width)
     # Sessions with the same title also get date, number of messages and size.
-    at = summary.modified
-    day = f"{datetime.fromtimestamp(at / 1000):%Y-%m-%d %H:%M} · " if at is not None and is_time(at) else ""
+    at = local_time(summary.modified) if summary.modified is not None else None
+    day = f"{at:%Y-%m-%d %H:%M} · " if at is not None else ""
     facts = f"{day}{plural(summary.message_count, 'message')} · {size(summary.bytes)}"
     return sides(where, [(f"  {facts}", "dim")], width, least=20)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -276,9 +275,8 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
         case "iso":
             return text.iso_ms(time_ms)[:19] + "Z"
         case "date":
-            try:
-                then, now = datetime.fromtimestamp(time_ms / 1000), datetime.fromtimestamp(style.now_ms / 1000)
-            except (OverflowError, OSError, ValueError):
+            then, now = text.local_time(time_ms), text.local_time(style.now_ms)
+            if then is None or now is None:
                 return ""
             return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d  %Y}"
 

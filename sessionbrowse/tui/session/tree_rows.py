@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from msgspec import Struct
 
@@ -12,7 +11,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.model.tree.row_text import RowText, read_row
 from sessionbrowse.model.tree.rows import Row
-from sessionbrowse.text import clean, cost, time_ms
+from sessionbrowse.text import clean, cost, local_time, time_ms
 from sessionbrowse.tui.data.jobs import Job, Lane
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
@@ -140,11 +139,8 @@ def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
 def label_time(time: str | float | None, now_ms: float) -> str:
     """Return the time of a label as pi writes it: `14:03` today, `8/13 14:03` this year, else `25/8/13 14:03`."""
     moment_ms = time_ms(time)
-    if moment_ms is None:
-        return ""
-    try:
-        moment, now = datetime.fromtimestamp(moment_ms / 1000), datetime.fromtimestamp(now_ms / 1000)
-    except (OverflowError, OSError, ValueError):
+    moment, now = local_time(moment_ms) if moment_ms is not None else None, local_time(now_ms)
+    if moment is None or now is None:
         return ""
     clock = f"{moment:%H:%M}"
     if moment.date() == now.date():

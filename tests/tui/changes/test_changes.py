@@ -14,9 +14,11 @@ import pytest
 from textual.events import Key
 
 from sessionbrowse.config import Settings
+from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun
@@ -43,6 +45,16 @@ async def hands_on(store: Store, **options: Any) -> AsyncIterator[Driven]:
 
 def names_in(path: Path) -> list[Any]:
     return [line.get("name") for line in lines_of(path) if line["type"] == "session_info"]
+
+
+@pytest.mark.parametrize("time_ms", [8.64e15, 253_402_300_800_000, -62_135_596_800_001, -8.64e15])
+def test_sessions_of_one_title_are_told_apart_whatever_their_times_are(time_ms: float) -> None:
+    sessions = [
+        Summary(agent="pi", path=f"/s/{number}.jsonl", first_message="same", modified=time_ms, bytes=number)
+        for number in range(2)
+    ]
+    rows = ["".join([piece for piece, _ in part.rows(80)[0]]) for part in session_parts(sessions, "/h")[:2]]
+    assert [row.split()[-1] for row in rows] == ["0B", "1B"]
 
 
 async def test_the_browser_goes_on_at_its_start_with_a_change_that_was_cut_off(store: Store) -> None:
