@@ -47,7 +47,7 @@ from sessionbrowse.services.change import fork as forking
 from sessionbrowse.services.convert.convert import convert
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
-from sessionbrowse.store.write.admission import shown_name
+from sessionbrowse.store.write.write_checks import shown_name
 from sessionbrowse.text import iso_ms
 
 __all__ = [

@@ -62,7 +62,7 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 """
 COMMAND = WATCHER + "\nfrom sessionbrowse.cli import main\nsys.exit(main(sys.argv[1:]))\n"
-LOOKS = (
+RECOVERERS = (
     WATCHER
     + """
 from sessionbrowse.cli import main
@@ -165,7 +165,7 @@ def test_no_reading_command_changes_anything_in_a_store(store: Path):
 def test_no_look_into_one_session_changes_it_or_its_folder(store: Path, agent: str):
     before = snapshot(store)
     paths = [str(path) for path in (store / f".{agent}").rglob("*") if path.suffix in (".jsonl", ".ndjson")]
-    done = run(store, agent, code=LOOKS, typed="\n".join(paths))
+    done = run(store, agent, code=RECOVERERS, typed="\n".join(paths))
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     assert snapshot(store) == before
 

@@ -142,9 +142,9 @@ def _is_written() -> bool:
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return the function that runs a command, without importing the modules of other commands."""
-    from sessionbrowse.cli.parser import HOMES
+    from sessionbrowse.cli.parser import MODULE_OF_COMMAND
 
-    home = HOMES[command] if command else "interface"
+    home = MODULE_OF_COMMAND[command] if command else "interface"
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
     commands = import_module(f"sessionbrowse.cli.commands.{home}").COMMANDS
     return commands[command]

@@ -17,7 +17,7 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import age, clean, truncate
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.write.admission import Target
+    from sessionbrowse.store.write.write_checks import Target
 
 _MOST_CANDIDATES = 10
 _TITLE_CELLS = 40

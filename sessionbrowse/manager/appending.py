@@ -22,7 +22,7 @@ from sessionbrowse.manager.memory_session import EntryObject, memory_session_of,
 from sessionbrowse.manager.reading import SessionReader
 from sessionbrowse.manager.session_file import SessionFile, entry_of, lines_of
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import refuse_only_read_agent
+from sessionbrowse.store.write.write_checks import refuse_only_read_agent
 from sessionbrowse.text import iso_ms, parse_time
 
 Json = Any

@@ -14,7 +14,7 @@ from sessionbrowse.format.entries import Value
 from sessionbrowse.format.javascript import is_true
 from sessionbrowse.format.lines import MAX_DEPTH
 from sessionbrowse.manager.memory_session import plain
-from sessionbrowse.store.write.admission import refuse_only_read_agent
+from sessionbrowse.store.write.write_checks import refuse_only_read_agent
 
 Json = Any
 Checked = TypeVar("Checked")

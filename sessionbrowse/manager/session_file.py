@@ -24,8 +24,8 @@ from sessionbrowse.services.transaction.change import consent_to_append, usage_a
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
-from sessionbrowse.store.write.admission import Target, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.write_checks import Target, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.text import clean, iso_ms
 
 

@@ -50,11 +50,11 @@ from sessionbrowse.services.transaction.recover import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write import trash
-from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.store.write.write_checks import Target, shown_name
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean
 

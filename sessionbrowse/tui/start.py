@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.data.options import BrowseOptions
-from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.signals import EXIT_HANDLER
 
 if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
@@ -27,7 +27,7 @@ def run(
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
-    ENDING.before_end(_kill_programs)
+    EXIT_HANDLER.before_end(_kill_programs)
     try:
         source = options.source
         if source is None and (options.roots or options.agents):
@@ -36,8 +36,8 @@ def run(
 
             source = source_of(options)
         app = BrowseApp(options, source, monitor, first_rows)
-        ENDING.before_end(app.remove_demo)
-        ENDING.before_end(app.temporary_copies.remove_all)
+        EXIT_HANDLER.before_end(app.remove_demo)
+        EXIT_HANDLER.before_end(app.temporary_copies.remove_all)
         try:
             app.run()
         finally:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, examples, make_parser, parse
+from sessionbrowse.cli.parser import AGENT_NAMES, MODULE_OF_COMMAND, examples, make_parser, parse
 from sessionbrowse.demo import make_demo
 from tests.house import PACKAGE
 
-EXAMPLES = {command: examples(command) for command in HOMES}
+EXAMPLES = {command: examples(command) for command in MODULE_OF_COMMAND}
 READING = {"list", "projects", "labels", "stats", "search", "show", "tree", "context", "doctor"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
-from sessionbrowse.store.find.slow_disks import Asker
+from sessionbrowse.store.find.slow_disks import TimedReads
 from tests.support.story_support import StoryHome
 
 PATIENCE_SECONDS = 60.0
@@ -80,6 +80,6 @@ def test_paths_are_asked_without_threads_where_none_can_be_started(monkeypatch: 
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    asker = Asker(len)
-    assert asker.many(["a", "bb"]) == {"a": 1, "bb": 2}
-    assert asker.many(["ccc"]) == {"ccc": 3}
+    reads = TimedReads(len)
+    assert reads.read(["a", "bb"]) == {"a": 1, "bb": 2}
+    assert reads.read(["ccc"]) == {"ccc": 3}

@@ -16,7 +16,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.cli.commands.completion import candidates
 from sessionbrowse.cli.output import SHELLS
-from sessionbrowse.cli.parser import HOMES
+from sessionbrowse.cli.parser import MODULE_OF_COMMAND
 from tests.support.session_files import Status
 from tests.support.session_files import snapshot as snapshot_of
 from tests.support.story_support import PROJECT_ROOT, StoryHome
@@ -65,7 +65,7 @@ def words(*typed: str) -> list[str]:
 
 def test_a_command_is_offered_before_and_after_a_root(home: StoryHome) -> None:
     assert words("re") == ["resume", "rename", "restore", "relocate", "redact"]
-    assert set(words("")) == set(HOMES)
+    assert set(words("")) == set(MODULE_OF_COMMAND)
     assert words("--root", "/x", "lis") == ["list"]
     assert words("--root", "/x", "") == words("")
     assert words("--root", "demo", "lis") == ["list"], "a directory named like a command"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main, output
-from sessionbrowse.cli.parser import GROUPS, HOMES, OLDER_SORTS, make_parser
+from sessionbrowse.cli.parser import GROUPS, MODULE_OF_COMMAND, OLDER_SORTS, make_parser
 from sessionbrowse.config import parse_settings
 from sessionbrowse.session_manager import SessionManager
 from tests.support.session_files import answer, entry, header, user, written
@@ -41,7 +41,7 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, s
 
 def test_the_help_has_each_command_in_one_group() -> None:
     grouped = Counter(name for names in GROUPS.values() for name in names)
-    assert grouped == Counter(HOMES.keys())
+    assert grouped == Counter(MODULE_OF_COMMAND.keys())
     text = make_parser().format_help()
     places = [text.index(f"\n{title}:\n") for title in GROUPS]
     assert places == sorted(places)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.parser import AGENT_VARIABLES, HOMES
+from sessionbrowse.cli.parser import AGENT_VARIABLES, MODULE_OF_COMMAND
 from tests.support.story_support import StoryHome
 
 SETTINGS = '[not_for_agents]\ndirectories = ["~/dev/secret"]\nlabels = ["Secret label"]\nsessions = ["{id}"]\n'
@@ -160,4 +160,4 @@ def test_an_agent_still_sees_and_undoes_changes_of_other_sessions(
 
 
 def test_every_command_is_run_for_an_agent() -> None:
-    assert {words[0] for words in COMMANDS} >= set(HOMES) - {"pick", "demo"}
+    assert {words[0] for words in COMMANDS} >= set(MODULE_OF_COMMAND) - {"pick", "demo"}

@@ -10,7 +10,7 @@ import argparse
 
 from msgspec import Struct
 
-from sessionbrowse.cli.parser import HOMES, Parser, examples, make_parser
+from sessionbrowse.cli.parser import MODULE_OF_COMMAND, Parser, examples, make_parser
 
 
 class Argument(Struct, frozen=True):
@@ -33,7 +33,7 @@ def read_commands() -> dict[str, CommandPage]:
     """Return every command in the order of the help; "" is the command line without a command."""
     main = make_parser()
     commands = next(action for action in main._actions if isinstance(action, argparse._SubParsersAction))
-    assert set(commands.choices) >= set(HOMES)
+    assert set(commands.choices) >= set(MODULE_OF_COMMAND)
     assert isinstance(main, Parser)
     pages = {"": _page(main, hide=True)}
     shown = {choice.dest for choice in commands._choices_actions if choice.help != argparse.SUPPRESS}

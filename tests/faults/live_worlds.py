@@ -23,7 +23,7 @@ from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.find.roots import find_places
-from sessionbrowse.store.write import let_go, moves
+from sessionbrowse.store.write import moves, old_versions
 from tests.faults.fault_injection import replaced
 from tests.faults.fault_worlds import FILE_VERBS, NEW, Verb, World, following
 from tests.support.change_helpers import target
@@ -139,12 +139,12 @@ def _no_links(code: int) -> Seam:
 
 def _leases(answer: Callable[[int], bool]) -> Seam:
     """Another answer to the question if nobody has a file open."""
-    return lambda: replaced(let_go, "nobody_has_open", lambda descriptor, timeout_s: answer(descriptor))
+    return lambda: replaced(old_versions, "nobody_has_open", lambda descriptor, timeout_s: answer(descriptor))
 
 
 Seam = Callable[[], AbstractContextManager[None]]
 
-_quick_leases = _leases(partial(let_go.nobody_has_open, timeout_s=LEASE_S))
+_quick_leases = _leases(partial(old_versions.nobody_has_open, timeout_s=LEASE_S))
 _no_leases = _leases(lambda descriptor: False)
 
 SEAMS: dict[str, tuple[Seam, ...]] = {

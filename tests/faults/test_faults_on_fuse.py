@@ -17,7 +17,7 @@ import pytest
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.store.write import let_go, moves
+from sessionbrowse.store.write import moves, old_versions
 from sessionbrowse.store.write.in_use import RECENT_MS
 from tests.faults.fault_injection import failing_disk, replaced
 from tests.faults.fault_worlds import FILE_VERBS, World, looks_of
@@ -33,7 +33,7 @@ LONGEST_DELAY_S = 0.02
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no change wait long for a program that has a file open; the writers here are in this process."""
-    monkeypatch.setattr(let_go, "WAIT_S", 0.01)
+    monkeypatch.setattr(old_versions, "WAIT_S", 0.01)
 
 
 class Race:
@@ -89,19 +89,23 @@ def test_a_line_that_the_second_name_does_not_show_yet_is_never_lost(
     own_system_trash()
     for name in ("exchange", "rename_to_free"):
         monkeypatch.setattr(moves, name, lambda first, second: False)
-    monkeypatch.setattr(let_go, "proves_by_lease", lambda descriptor: False)
-    carry_over: Callable[..., None] = let_go._carry_over
+    monkeypatch.setattr(old_versions, "proves_by_lease", lambda descriptor: False)
+    carry_over: Callable[..., None] = old_versions._carry_over
     counted = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")
     calls = calls_of(counted)
     for opens in range(1, calls + 1, 4):
         world = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")
         race = Race(world, opens, opens + 1)
-        with replaced(let_go, "_carry_over", lambda *_, **__: None), failing_disk():
+        with replaced(old_versions, "_carry_over", lambda *_, **__: None), failing_disk():
             race.act()
             recover(world)
         assert race.is_kept(), opens
         # Ten minutes later the names show what they have, and nobody has the file open: the line is in the session.
-        with replaced(let_go, "_carry_over", carry_over), replaced(let_go, "RECENT_MS", -RECENT_MS), failing_disk():
+        with (
+            replaced(old_versions, "_carry_over", carry_over),
+            replaced(old_versions, "RECENT_MS", -RECENT_MS),
+            failing_disk(),
+        ):
             recover(world)
         assert race.is_kept(), opens
         hidden = [path for path in world.looks() if path.endswith((".old", ".gone")) or ".new" in path]

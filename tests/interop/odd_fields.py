@@ -27,7 +27,7 @@ from sessionbrowse.agents.base import Surroundings
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 
 from . import real
 from .drawing import Drawn, draw, program

@@ -27,7 +27,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.interop import real
 from tests.interop.manage import ask_manager
 from tests.support.file_helpers import own_system_trash, picture

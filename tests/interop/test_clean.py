@@ -14,7 +14,7 @@ from sessionbrowse.model.clean.masker import Mask, Masker
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.interop import real
 from tests.interop.manage import ask_manager
 from tests.support.random_trees import RandomTree

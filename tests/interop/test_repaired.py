@@ -12,7 +12,7 @@ import pytest
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session
 from sessionbrowse.services.clean.doctor import examine, repair
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.interop import real
 from tests.interop.test_clean import asked, context_at
 from tests.support.change_helpers import assistant, entry, header, line, result, user

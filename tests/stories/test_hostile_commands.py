@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.cli.parser import HOMES
+from sessionbrowse.cli.parser import MODULE_OF_COMMAND
 from tests.stories.test_attacks import ATTACKS, attacked_home
 from tests.stories.test_hostile import ATTACK
 from tests.tui.outside.test_terminal import surroundings
@@ -157,4 +157,4 @@ def test_no_command_sends_a_terminal_what_a_session_says_raw(hostile_home: Path,
 
 def test_every_command_is_run_on_hostile_texts() -> None:
     interactive = {"pick", "demo"}
-    assert {words[0] for words in READING + CHANGING} >= set(HOMES) - interactive - {"unarchive"}
+    assert {words[0] for words in READING + CHANGING} >= set(MODULE_OF_COMMAND) - interactive - {"unarchive"}

@@ -35,7 +35,7 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
 from sessionbrowse.tui.session.titles import facts_line

@@ -12,7 +12,7 @@ from typing import Any
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.format.title_slot import slot_line
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 
 Json = dict[str, Any]
 

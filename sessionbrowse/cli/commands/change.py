@@ -44,8 +44,8 @@ from sessionbrowse.services.transaction.change import ChangeResult, in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import Undoable, undo, undoable
 from sessionbrowse.store.find.roots import Scope, places_of
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, clean_lines, parse_time, plural, size
 
 T = TypeVar("T")

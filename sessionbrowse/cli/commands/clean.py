@@ -26,7 +26,7 @@ from sessionbrowse.services.transaction.change import in_bulk, target_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, is_for_agent, make_parser
+from sessionbrowse.cli.parser import AGENT_NAMES, MODULE_OF_COMMAND, is_for_agent, make_parser
 from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.own.mirrors import states
@@ -94,7 +94,7 @@ def candidates(words: Sequence[str]) -> list[Completion]:
             if name.startswith(last) and (name.startswith("--") or last == name)
         ]
     if command is None:
-        return [Completion(name) for name in HOMES if name.startswith(last)]
+        return [Completion(name) for name in MODULE_OF_COMMAND if name.startswith(last)]
     positional = [action for action in typed.parser._actions if not action.option_strings]
     number = len(typed.values)
     if positional and (number < len(positional) or positional[-1].nargs in ("+", "*")):
@@ -107,7 +107,7 @@ def _command(words: Sequence[str]) -> str | None:
     is_value = False
     for word in words:
         if not is_value and not word.startswith("-"):
-            return word if word in HOMES else None
+            return word if word in MODULE_OF_COMMAND else None
         is_value = not is_value and word in ("--root", "--agent")
     return None
 

@@ -18,7 +18,7 @@ from sessionbrowse.services.clean.redact import Review, Suspect, context_of, red
 from sessionbrowse.services.clean.secret_detector import SecretDetector, detector_with
 from sessionbrowse.services.export.export import FORMATS, export, export_redacted, export_to, proposed_name
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from sessionbrowse.config import Settings, load_settings
-from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.signals import EXIT_HANDLER
 
 if TYPE_CHECKING:
     import argparse
@@ -56,9 +56,9 @@ def run_demo(arguments: argparse.Namespace) -> int:
     from sessionbrowse.demo import make_demo
 
     loaded = load_settings()
-    ENDING.take_signals()
+    EXIT_HANDLER.take_signals()
     with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as folder:
-        ENDING.before_end(lambda: shutil.rmtree(folder, ignore_errors=True))
+        EXIT_HANDLER.before_end(lambda: shutil.rmtree(folder, ignore_errors=True))
         root = make_demo(Path(folder))
         return open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
 
@@ -67,7 +67,7 @@ def _write_demo(target: Path) -> int:
     from sessionbrowse.cli import output
     from sessionbrowse.demo import make_demo
     from sessionbrowse.errors import RefusedWrite, WriteFailed
-    from sessionbrowse.store.write.admission import is_path
+    from sessionbrowse.store.write.write_checks import is_path
     from sessionbrowse.text import clean, shell_quote
 
     shown = clean(str(target))
@@ -101,7 +101,7 @@ def open_interface(
     pick: Picking | None = None,
 ) -> int:
     """Open the interface in this terminal, wait until the user leaves it, and return the exit status."""
-    ENDING.take_signals()
+    EXIT_HANDLER.take_signals()
     from sessionbrowse.services.background.first_rows import saved_first_rows
     from sessionbrowse.tui.data.options import BrowseOptions
 

@@ -16,7 +16,7 @@ from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.splice import edited, without_member
 from sessionbrowse.model.clean.plan import CleanPlan
-from sessionbrowse.model.clean.shrunk import shrunk
+from sessionbrowse.model.clean.shrink_content import shrunk
 from sessionbrowse.model.listing.families import families, is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.rules import RULES

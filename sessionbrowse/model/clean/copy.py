@@ -16,10 +16,10 @@ from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessag
 from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, loads
 from sessionbrowse.format.splice import edited, with_member
 from sessionbrowse.model.clean.blocks import short_call_id
-from sessionbrowse.model.clean.dropped import CopyShape, shape_of
+from sessionbrowse.model.clean.drop_branches import CopyShape, shape_of
 from sessionbrowse.model.clean.masker import Masker
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed, Reparented
-from sessionbrowse.model.clean.shrunk import drops_thinking, recent_answers, shrunk
+from sessionbrowse.model.clean.shrink_content import drops_thinking, recent_answers, shrunk
 from sessionbrowse.model.context.message import custom_message
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT

@@ -34,12 +34,12 @@ from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, PACKED_SUFFIX, is_
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import trash
-from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.copies import make_folder, missing_folders
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.moves import Move, Moves, move_all
 from sessionbrowse.store.write.trash import Trashed
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.store.write.write_checks import Target, shown_name, writable_path
 from sessionbrowse.text import clean
 
 Json = Any
@@ -170,7 +170,7 @@ def archive(
     """
     context = context or ChangeContext.real()
     with changing(context):
-        path = admitted(target)
+        path = writable_path(target)
         agent = agent_of(path, target)
         wanted = places.archived_path(path, agent.name)
         _refuse_link(wanted)
@@ -190,7 +190,7 @@ def unarchive(
     """
     context = context or ChangeContext.real()
     with changing(context):
-        path = admitted(target)
+        path = writable_path(target)
         agent = agent_of(path, target).name
         wanted = places.original_path(path)
         _refuse_link(wanted)

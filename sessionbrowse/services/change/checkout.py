@@ -24,7 +24,7 @@ from sessionbrowse.services.transaction.change import (
     usage_of,
 )
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.write_checks import Target, refuse_old_version
 from sessionbrowse.store.write.writer import OpenedFile, opened
 
 _UNFINISHED = frozenset({"aborted", "error"})

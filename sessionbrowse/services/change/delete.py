@@ -40,12 +40,12 @@ from sessionbrowse.services.transaction.trash_directories import (
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.files_of_session import further_files, without_further_files
 from sessionbrowse.store.write import trash
-from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.in_use import FileUsage, strongest
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash, Trashed
+from sessionbrowse.store.write.write_checks import Target, shown_name, writable_path
 from sessionbrowse.text import clean
 
 Into = Literal["trash", "own", "nowhere"]
@@ -99,7 +99,7 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
         session of another file continues this one.
         NotASession: the session does not exist.
     """
-    path = admitted(target, only_moved=True)
+    path = writable_path(target, only_moved=True)
     agent = agent_of(path, target)
     session_files = (path, *further_files(path, agent.name))
     beside = [found for one in session_files for found in agent.companions(one) if not is_lock(found)]

@@ -24,9 +24,9 @@ from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
-from sessionbrowse.store.write.admission import is_path, refuse_only_read, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.store.write.write_checks import is_path, refuse_only_read, refuse_outside, shown_name, taken_here
 from sessionbrowse.text import clean, iso_ms
 
 Json = Any

@@ -43,11 +43,11 @@ from sessionbrowse.store.find.repositories import Candidate
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
-from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
 from sessionbrowse.store.write.copies import missing_folders
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.replace_many import Replacement, through
+from sessionbrowse.store.write.write_checks import Target, is_path, refuse_outside, writable_path
 from sessionbrowse.text import clean, plural
 
 Json = Any
@@ -346,7 +346,7 @@ def _refuse_links(sessions: list[_Session]) -> None:
     for one in sessions:
         place = one.place
         root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
-        admitted(Target(one.file.path, one.agent, (root,)))
+        writable_path(Target(one.file.path, one.agent, (root,)))
         if os.path.islink(one.file.path):
             raise RefusedWrite(f"{clean(one.file.path)} is a symbolic link. Nothing was changed.")
 

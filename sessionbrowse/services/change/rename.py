@@ -30,8 +30,8 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.system.files import pread
-from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
+from sessionbrowse.store.write.write_checks import Target, refuse_old_version
 from sessionbrowse.store.write.writer import OMP_TICK_NS, OpenedFile, opened, overwrite_slot
 from sessionbrowse.text import clean, iso_ms
 

@@ -19,7 +19,7 @@ from sessionbrowse.format.json_value import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.damage import damage_of
-from sessionbrowse.model.clean.dropped import abandoned
+from sessionbrowse.model.clean.drop_branches import abandoned
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, create_session, new_session_id
@@ -30,9 +30,9 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target, is_path, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.store.write.write_checks import Target, is_path, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 

@@ -29,9 +29,9 @@ from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.store.find.roots import own_places
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.read.content import closing, feed_lines, open_content
-from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.in_use import sessions_in_use
+from sessionbrowse.store.write.write_checks import Target, shown_name
 from sessionbrowse.text import clean, plural
 
 Progress = Callable[[int, int, str], object]

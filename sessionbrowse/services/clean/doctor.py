@@ -12,8 +12,8 @@ from msgspec import Struct, structs
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError
 from sessionbrowse.format import ids
 from sessionbrowse.model.clean.damage import NO_DAMAGE, SESSION_FILE_NAME, Damage, damage_of
-from sessionbrowse.model.clean.mended import Mended, mended
 from sessionbrowse.model.clean.plan import CopyPreview, Removed
+from sessionbrowse.model.clean.repairs import Repaired, repaired
 from sessionbrowse.model.listing.directories import listed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
 from sessionbrowse.services.clean.clean import Cleaned, Where, create_copy, new_path
@@ -27,7 +27,7 @@ from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import agent_of_file
-from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.write_checks import Target, refuse_old_version
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -105,7 +105,7 @@ def repair(
     context = context or ChangeContext.real()
     with changing(context), opened(target, refused_too=True) as file:
         content = b"".join(file_blocks(file.descriptor, 0, file.found.size))
-        made = _mended(file, content, context, random_bytes)
+        made = _repaired(file, content, context, random_bytes)
         preview = CopyPreview(
             removed=Removed(bytes=len(content) - len(made.content)), kept_entries=made.entries, leaf_id=None
         )
@@ -130,7 +130,7 @@ def repair(
         )
 
 
-def _mended(file: OpenedFile, content: bytes, context: ChangeContext, random_bytes: RandomBytes) -> Mended:
+def _repaired(file: OpenedFile, content: bytes, context: ChangeContext, random_bytes: RandomBytes) -> Repaired:
     session = file.session
     if session.header is not None:
         refuse_old_version(session)
@@ -150,7 +150,7 @@ def _mended(file: OpenedFile, content: bytes, context: ChangeContext, random_byt
         }
 
     new_id = partial(ids.entry_id, random_bytes=random_bytes)
-    made = mended(content, session.agent, make_header, new_id)
+    made = repaired(content, session.agent, make_header, new_id)
     if made.content == content:
         raise RefusedWrite(f"{file.name} has nothing that can be repaired. Nothing was changed.")
     if made.entries == 0:
@@ -170,7 +170,7 @@ def _directory_beside(path: str) -> str:
     return ""
 
 
-def _refuse_damaged(path: str, agent: str, made: Mended) -> None:
+def _refuse_damaged(path: str, agent: str, made: Repaired) -> None:
     """Raise `RefusedWrite` for a repaired copy that the session's agent would not open, or that lacks entries."""
     session = open_session(path, agent)
     left = [one for one in session.problems if "missing" in one.reason or "loop" in one.reason]
@@ -178,7 +178,7 @@ def _refuse_damaged(path: str, agent: str, made: Mended) -> None:
         raise RefusedWrite("The repaired copy could not be read completely; the original is unchanged.")
 
 
-def _notes(made: Mended) -> tuple[str, ...]:
+def _notes(made: Repaired) -> tuple[str, ...]:
     notes = []
     if made.left_out_lines:
         notes.append(f"{made.left_out_lines} lines without a readable entry are left out.")

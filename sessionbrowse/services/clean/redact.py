@@ -21,8 +21,8 @@ from sessionbrowse.services.clean.secret_detector import SecretAt, SecretDetecto
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.translation import own_content, program_of, translate
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean, plural
 

@@ -31,10 +31,10 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write import trash
-from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
+from sessionbrowse.store.write.write_checks import Target, shown_name
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean
 

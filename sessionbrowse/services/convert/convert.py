@@ -39,9 +39,9 @@ from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
 from sessionbrowse.store.read.content import closing, file_blocks, open_content, read_blob
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
-from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.store.write.write_checks import Target, is_path, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean, iso_ms
 

@@ -29,8 +29,8 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.system.files import pread
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, json_exact
 
 Json = Any

@@ -218,7 +218,7 @@ def update_index(
         sqlite3.Error: the index cannot be read.
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
-    if index.is_worn():
+    if index.needs_rebuild():
         index.empty()
     files: dict[str, FoundFile] = {}
     rows: dict[str, FileRow] = {}

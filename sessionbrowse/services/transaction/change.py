@@ -21,14 +21,14 @@ from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, InUse, SameFile, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import let_old_go, recover_all, recover_change
+from sessionbrowse.services.transaction.recover import recover_all, recover_change, remove_old_versions
 from sessionbrowse.store.own.mirrors import machine_of, machines_dir, read_state
 from sessionbrowse.store.own.state_directory import only_one
 from sessionbrowse.store.write import writer
-from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.in_use import RECENT_MS, FileUsage, file_usage, has_exited
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.write_checks import Target, shown_name
 from sessionbrowse.store.write.writer import OpenedFile
 from sessionbrowse.text import clean
 
@@ -274,11 +274,11 @@ def recovering(context: ChangeContext, change: Change, moves: Moves | None = Non
         yield
     except SessionBrowseError as error:
         recover_change(context, change, error.sentence)
-        let_old_go(context, moves)
+        remove_old_versions(context, moves)
         raise
     except OSError as error:
         recover_change(context, change, error.strerror or str(error))
-        let_old_go(context, moves)
+        remove_old_versions(context, moves)
         raise
 
 
@@ -287,9 +287,9 @@ def record_done(
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.
 
-    First, the old versions of the files that the change replaced or moved are removed (see `let_old_go`).
+    First, the old versions of the files that the change replaced or moved are removed (see `remove_old_versions`).
     """
-    if let_old_go(context, moves) and context.journal.done(change, after, left):
+    if remove_old_versions(context, moves) and context.journal.done(change, after, left):
         return ()
     return ("The change is made, but the journal could not record that; the next change will complete the record.",)
 

@@ -20,19 +20,19 @@ from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import NotASession, RefusedWrite, SessionBrowseError
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
+from sessionbrowse.services.transaction.recover_files import FILE_RECOVERERS
 from sessionbrowse.services.transaction.trash_directories import items_of, own_name
 from sessionbrowse.store.own.state_directory import is_held
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import let_go, trash, writer
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write import old_versions, trash, writer
 from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change, moves_in, now_at
-from sessionbrowse.store.write.let_go import OldVersion, is_hidden_name
 from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.old_versions import OldVersion, is_hidden_name
 from sessionbrowse.store.write.trash import Trashed, drop_second_name
 from sessionbrowse.store.write.whole_files import second_name
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
 
 DAMAGED_RECORD = "the record of this change in the journal is damaged"
@@ -52,8 +52,8 @@ def recover_all(context: ChangeContext) -> None:
         recover_change(context, change)
     for old in context.journal.kept():
         heir = now_at(context.journal, old.heir)
-        if is_hidden_name(old.hidden) and let_go.let_go(msgspec.structs.replace(old, heir=heir), 0.0):
-            context.journal.let_go(old)
+        if is_hidden_name(old.hidden) and old_versions.remove(msgspec.structs.replace(old, heir=heir), 0.0):
+            context.journal.removed(old)
             _remove_folder_of(old, context)
     changes = context.journal.changes()
     odd = [change for change in pending if changes[change.id].reason == DAMAGED_RECORD]
@@ -74,13 +74,13 @@ def _remove_folder_of(old: OldVersion, context: ChangeContext) -> None:
                 remove_empty([folder for folder in made if old.hidden.startswith(f"{folder}/")])
 
 
-def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
+def remove_old_versions(context: ChangeContext, moves: Moves | None) -> bool:
     """Remove the old versions of the files that a change replaced or moved; they are listed in `moves`.
 
     An old version that a program may have open stays under its hidden name, and the journal records it. Return False if
     the journal could not record it.
     """
-    recorded = [context.journal.keep(old) for old in moves.let_go()] if moves is not None else []
+    recorded = [context.journal.keep(old) for old in moves.remove_old_versions()] if moves is not None else []
     return all(recorded)
 
 
@@ -92,8 +92,8 @@ def recover_change(
     If the file cannot be read now, or an I/O error prevents the rollback, the change stays pending. A change whose
     record is damaged is recorded as failed.
     """
-    look = LOOKS.get(str(change.plan.get("kind")))
-    if look is None:
+    recover = RECOVERERS.get(str(change.plan.get("kind")))
+    if recover is None:
         return
     undone = context.journal.changes().get(change.undoes or "")
     if is_damaged(change, undone):
@@ -101,7 +101,7 @@ def recover_change(
         return
     moves = Moves(change.id)
     try:
-        reached = look(context, change, moves)
+        reached = recover(context, change, moves)
     except (OSError, SessionBrowseError) as error:
         is_refused = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
         if is_refused or (os.path.lexists(change.path) and not isinstance(error, NotASession)):
@@ -110,7 +110,7 @@ def recover_change(
     except SHAPE_ERRORS:
         context.journal.failed(change, DAMAGED_RECORD)
         return
-    if not let_old_go(context, moves):
+    if not remove_old_versions(context, moves):
         return
     rolled_back = undone if reached else change
     try:
@@ -124,7 +124,7 @@ def recover_change(
         context.journal.failed(change, reason)
 
 
-def _append_reached(context: ChangeContext, change: Change, _: Moves) -> bool:
+def _recover_append(context: ChangeContext, change: Change, _: Moves) -> bool:
     session = open_session(change.path, change.agent)
     index = session.index_by_id.get(change.plan["entry_id"])
     if index is None:
@@ -141,7 +141,7 @@ def _append_reached(context: ChangeContext, change: Change, _: Moves) -> bool:
     return True
 
 
-def _slot_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
+def _recover_slot(_: ChangeContext, change: Change, __: Moves) -> bool:
     old, new = (change.plan[key].encode("latin-1") for key in ("old", "new"))
     with open(change.path, "rb") as file:
         first = file.read(SLOT_BYTES)
@@ -153,7 +153,7 @@ def _slot_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     return False
 
 
-def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+def _recover_insert(_: ChangeContext, change: Change, moves: Moves) -> bool:
     with open(change.path, "rb") as file:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
     old, temporary = int(change.plan["size"]), change.plan["temporary"]
@@ -167,7 +167,7 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     return reached
 
 
-def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+def _recover_replace(_: ChangeContext, change: Change, moves: Moves) -> bool:
     plan, path = change.plan, change.path
     old, new = int(plan["size"]), int(plan["new_size"])
     # The new version has another inode than the old one. The content alone does not tell them apart: if the change only
@@ -204,12 +204,12 @@ def _begins_with(path: str, size: int, digest: str) -> bool:
 
 Look = Callable[[ChangeContext, Change, Moves], bool]
 
-LOOKS: dict[str, Look] = {
-    "append": _append_reached,
-    "slot": _slot_reached,
-    "insert": _insert_reached,
-    "replace": _replace_reached,
-    **FILE_LOOKS,
+RECOVERERS: dict[str, Look] = {
+    "append": _recover_append,
+    "slot": _recover_slot,
+    "insert": _recover_insert,
+    "replace": _recover_replace,
+    **FILE_RECOVERERS,
 }
 """For each kind of change (`kind` in the journal), the function that returns True if the change reached its file."""
 

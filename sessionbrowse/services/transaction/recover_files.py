@@ -24,15 +24,15 @@ from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write import copies, replace_many, trash
 from sessionbrowse.store.write.journal import Change
-from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import Move, Moves, is_copy, is_same_file, rename
+from sessionbrowse.store.write.old_versions import OldVersion
 from sessionbrowse.store.write.trash import Trashed
 
 T = TypeVar("T")
 _COMPARED_BYTES = 4096
 
 
-def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
+def recover_create(_: ChangeContext, change: Change, __: Moves) -> bool:
     """Return True if a new file has its final name, and so is complete; else remove the folder made beside it."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
@@ -43,7 +43,7 @@ def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     return reached
 
 
-def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_trash(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if a session was moved to a trash; if not, move the other files that belong to the session back."""
     gone = []
     for item in change.plan["items"]:
@@ -127,13 +127,13 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
     return found or wanted
 
 
-def remove_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
+def recover_remove(_: ChangeContext, change: Change, __: Moves) -> bool:
     """Return True if a session was deleted permanently."""
     change.plan["after"] = {"into": "nowhere", "items": []}
     return not os.path.lexists(change.path)
 
 
-def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_restore(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if a session was restored; if not, move the files that belong to it to the trash again."""
     deleted = context.journal.changes().get(change.undoes or "")
     if deleted is None:
@@ -190,7 +190,7 @@ def _bring_back(pairs: list[Move], moves: Moves) -> None:
     _all_tried(reversed(pairs), move_back)
 
 
-def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_moves(_: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if a session was moved; if not, move the other files that belong to the session back."""
     pairs = _pairs(change)
     (source, target), inode = pairs[-1], change.plan.get("inode")
@@ -204,7 +204,7 @@ def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     return True
 
 
-def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_unpack(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if a session was unpacked; if not, move the files that belong to it back to their old paths."""
     wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
     reached = os.path.lexists(change.path) and not _is_begun_beside(wanted.original, change.path)
@@ -239,7 +239,7 @@ def _is_begun_beside(packed: str, path: str) -> bool:
     return shared == 0 or head[:shared] != start[:shared]
 
 
-def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_pack_again(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if an unpacking was undone; if not, move every file back to its path before the undo."""
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
     wanted = trash.Trashed(**change.plan["unpacked"], item=None, info=None)
@@ -258,7 +258,7 @@ def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> 
     return False
 
 
-def relocate_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+def recover_relocate(_: ChangeContext, change: Change, moves: Moves) -> bool:
     """Return True if every session of a relocated project has its new path; if not, move all sessions back."""
     replacements = replace_many.replacements_of(change.plan)
     folders = [(str(source), str(target)) for source, target in change.plan["folders"]]
@@ -277,14 +277,14 @@ def _pairs(change: Change) -> list[Move]:
     return [(str(source), str(target)) for source, target in change.plan["moves"]]
 
 
-FILE_LOOKS = {
-    "create": create_reached,
-    "trash": trash_reached,
-    "remove": remove_reached,
-    "restore": restore_reached,
-    "moves": moves_reached,
-    "unpack": unpack_reached,
-    "pack again": pack_again_reached,
-    "relocate": relocate_reached,
+FILE_RECOVERERS = {
+    "create": recover_create,
+    "trash": recover_trash,
+    "remove": recover_remove,
+    "restore": recover_restore,
+    "moves": recover_moves,
+    "unpack": recover_unpack,
+    "pack again": recover_pack_again,
+    "relocate": recover_relocate,
 }
 """For each kind of change (`kind` in the journal), a function: True if the change was made; else it is rolled back."""

@@ -124,7 +124,7 @@ class SummaryWithUsage(Summary, frozen=True, kw_only=True):
 def read_with_usage(file: FoundFile) -> Summary | None:
     """Return the summary of a file that is not in the index, with its model requests if they can be read."""
     # Imported here because most counting finds all files unchanged.
-    from sessionbrowse.store.index.collector import read_for_index
+    from sessionbrowse.store.index.builder import read_for_index
     from sessionbrowse.store.read.summarise import on_its_machine, summarise_file
 
     read = read_for_index(file.path, file.agent, lambda *_: None, tools=False, restart=lambda: None)

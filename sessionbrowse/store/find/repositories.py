@@ -18,7 +18,7 @@ from msgspec import Struct
 from sessionbrowse.agents.base import read_small_file
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.directories import is_absolute, split
-from sessionbrowse.store.find.slow_disks import TIMEOUT_S, Asker
+from sessionbrowse.store.find.slow_disks import TIMEOUT_S, TimedReads
 from sessionbrowse.store.own.state_directory import make_private, write_own_file
 
 _MOST_LEVELS = 64
@@ -26,7 +26,7 @@ _MOST_LEVELS = 64
 
 def repositories_of(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
     """Map directories to git repositories; leave out directories without a repository or on an unresponsive disk."""
-    return {path: found for path, found in _REPOSITORIES.many(directories, timeout_s).items() if found}
+    return {path: found for path, found in _REPOSITORIES.read(directories, timeout_s).items() if found}
 
 
 def repository_of(directory: str) -> str | None:
@@ -79,7 +79,7 @@ def _line(path: str) -> str:
     return os.fsdecode(read_small_file(path) or b"").strip()
 
 
-_REPOSITORIES: Asker[str] = Asker(lambda path: repository_of(path) or "")
+_REPOSITORIES: TimedReads[str] = TimedReads(lambda path: repository_of(path) or "")
 
 
 FILE = "projects.json"

@@ -26,7 +26,7 @@ MAX_THREADS = 64
 _FIRST_THREADS = 2
 
 
-class Asker(Generic[T]):
+class TimedReads(Generic[T]):
     """Calls one function, the question, for many paths in threads, and caches the results until the process ends.
 
     The function must not raise and must not return None."""
@@ -34,11 +34,11 @@ class Asker(Generic[T]):
     def __init__(self, question: Callable[[str], T]) -> None:
         self._question = question
         self._answers: dict[str, T] = {}
-        self._ask_nothing()
+        self._reset()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._ask_nothing)
+            os.register_at_fork(after_in_child=self._reset)
 
-    def _ask_nothing(self) -> None:
+    def _reset(self) -> None:
         """Reset lock, queue and threads: a forked process has copies of its parent's locks, but not its threads."""
         self._changed = threading.Condition()
         self._asked: set[str] = set()
@@ -46,7 +46,7 @@ class Asker(Generic[T]):
         self._queue: deque[str] = deque()
         self._threads = 0
 
-    def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
+    def read(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
         """Call the function for each path; return its result, or None if it takes too long; `fresh` skips the cache."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
@@ -54,7 +54,7 @@ class Asker(Generic[T]):
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # An earlier call of `many` asked for these paths, and the disk still hangs, so this call does not wait.
+            # An earlier call of `read` asked for these paths, and the disk still hangs, so this call does not wait.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -115,7 +115,7 @@ def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bo
     wanted = list(paths)
     there = {path: found for path in wanted if (found := machine_in(path)) is not None}
     states = {name: read_state(name) for name in {name for name, _ in there.values()}}
-    answers = _EXISTS.many([path for path in wanted if path not in there], timeout_s, fresh=fresh)
+    answers = _EXISTS.read([path for path in wanted if path not in there], timeout_s, fresh=fresh)
     for path, (name, directory) in there.items():
         state = states[name]
         answers[path] = state.directories.get(directory) if state is not None else None
@@ -124,12 +124,12 @@ def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bo
 
 def stat_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, os.stat_result | OSError | None]:
     """Return the status of each path (symlinks followed), or the error; None if the disk did not answer in time."""
-    return _STAT.many(paths, timeout_s, fresh=True)
+    return _STAT.read(paths, timeout_s, fresh=True)
 
 
 def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, bytes | None]:
     """Return the content of small files; None for a file that is missing or empty, or was not read in time."""
-    return {path: content or None for path, content in _READ.many(paths, timeout_s, fresh=True).items()}
+    return {path: content or None for path, content in _READ.read(paths, timeout_s, fresh=True).items()}
 
 
 def real_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str | None]:
@@ -137,7 +137,7 @@ def real_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, s
 
     The result is "" for a path that is not absolute here, since it would be joined to the current directory.
     """
-    return _REAL.many(paths, timeout_s)
+    return _REAL.read(paths, timeout_s)
 
 
 def patient_disk() -> Disk:
@@ -145,7 +145,7 @@ def patient_disk() -> Disk:
     return Disk(
         read=lambda path: read_many([path])[path],
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
-        names=lambda path: _NAMES.many([path], fresh=True)[path] or [],
+        names=lambda path: _NAMES.read([path], fresh=True)[path] or [],
     )
 
 
@@ -181,8 +181,8 @@ def _is_directory(path: str) -> bool:
     return is_absolute(path) and os.path.isdir(path)
 
 
-_EXISTS: Asker[bool] = Asker(_is_directory)
-_REAL: Asker[str] = Asker(_real)
-_STAT: Asker[os.stat_result | OSError] = Asker(_stat)
-_READ: Asker[bytes] = Asker(lambda path: read_small_file(path) or b"")
-_NAMES: Asker[list[str]] = Asker(names_in)
+_EXISTS: TimedReads[bool] = TimedReads(_is_directory)
+_REAL: TimedReads[str] = TimedReads(_real)
+_STAT: TimedReads[os.stat_result | OSError] = TimedReads(_stat)
+_READ: TimedReads[bytes] = TimedReads(lambda path: read_small_file(path) or b"")
+_NAMES: TimedReads[list[str]] = TimedReads(names_in)

@@ -26,7 +26,7 @@ from sessionbrowse.store.index.schema import (
 )
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.index.collector import State
+    from sessionbrowse.store.index.builder import State
     from sessionbrowse.store.index.rows import StoredEntries
 
 BULK_BYTES = 64 * 1024 * 1024
@@ -87,7 +87,7 @@ class Index:
         Raises:
             sqlite3.DatabaseError: the index is damaged.
         """
-        from sessionbrowse.store.index.collector import decode_state
+        from sessionbrowse.store.index.builder import decode_state
 
         found = self.connection.execute("SELECT state FROM entries WHERE file = ?", (row.row,)).fetchone()
         return unpack(found[0], decode_state) if found is not None and found[0] is not None else None
@@ -264,7 +264,7 @@ class Index:
             self._forget(row)
         self.connection.execute("COMMIT")
 
-    def is_worn(self) -> bool:
+    def needs_rebuild(self) -> bool:
         """Return True if the index should be rebuilt, because too many of its texts belong to files no longer in it."""
         from sessionbrowse.store.index.texts import share_of_deleted
 

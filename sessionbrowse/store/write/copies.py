@@ -16,7 +16,7 @@ from contextlib import suppress
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, flush
-from sessionbrowse.store.write.admission import refuse_new_on_machine
+from sessionbrowse.store.write.write_checks import refuse_new_on_machine
 from sessionbrowse.text import clean
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC | NOFOLLOW

@@ -19,7 +19,7 @@ from msgspec import Struct
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.json_value import BadJson, json_line, loads
 from sessionbrowse.store.own.state_directory import append_record, make_private
-from sessionbrowse.store.write.let_go import OldVersion
+from sessionbrowse.store.write.old_versions import OldVersion
 from sessionbrowse.text import clean, iso_ms
 
 Json = Any
@@ -102,7 +102,7 @@ class Journal:
         """Record an old version of a file that cannot be removed yet; return False if the record was not written."""
         return self._end({"record": "kept", **msgspec.to_builtins(old)})
 
-    def let_go(self, old: OldVersion) -> bool:
+    def removed(self, old: OldVersion) -> bool:
         """Record that an old version of a file, which could not be removed earlier, is gone."""
         return self._end({"record": "let go", "hidden": old.hidden})
 

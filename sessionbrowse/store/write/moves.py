@@ -2,7 +2,7 @@
 
 On one disk a move is one rename that replaces nothing. To another disk, a copy is made under a hidden name and then
 renamed. After that the original gets a hidden name (it is "aside"), lines that programs still write to it are copied,
-and it is removed (see `let_go`).
+and it is removed (see `old_versions`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
-from sessionbrowse.store.write import let_go
+from sessionbrowse.store.write import old_versions
 from sessionbrowse.store.write.copies import NEW_FILE, copy, discard, make_folder, remove
-from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
+from sessionbrowse.store.write.old_versions import OldVersion, hidden_beside
 from sessionbrowse.text import clean
 
 _COMPARED_BYTES = 4096
@@ -148,11 +148,11 @@ class Moves:
         for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
             self._note(hidden, heir)
 
-    def let_go(self, wait_s: float | None = None) -> list[OldVersion]:
+    def remove_old_versions(self, wait_s: float | None = None) -> list[OldVersion]:
         """Remove the originals of moved files within two seconds; return the files that a program may have open."""
-        deadline = time.monotonic() + (let_go.WAIT_S if wait_s is None else wait_s)
-        waiting = list(dict.fromkeys(self.old_versions))
-        self.old_versions = [old for old in waiting if not let_go.let_go(old, max(0.0, deadline - time.monotonic()))]
+        end = time.monotonic() + (old_versions.WAIT_S if wait_s is None else wait_s)
+        waiting = dict.fromkeys(self.old_versions)
+        self.old_versions = [old for old in waiting if not old_versions.remove(old, max(0.0, end - time.monotonic()))]
         return self.old_versions
 
     def aside(self, source: str) -> str:
@@ -187,7 +187,7 @@ class Moves:
         except OSError:
             # A rename that fails late gives the copy its final name for a moment: a program may have opened it by this
             # name and added lines.
-            if not let_go.let_go(OldVersion(unfinished, source)):
+            if not old_versions.remove(OldVersion(unfinished, source)):
                 rename(unfinished, self._withdrawn(target))
                 self._note(self._withdrawn(target), source)
             raise
@@ -367,9 +367,9 @@ def _link_and_unlink(source: str, target: str) -> None:
                 os.rename(source, target)
             except OSError:
                 os.unlink(target)
-                let_go.follow(reserved, source)
+                old_versions.follow(reserved, source)
                 raise
-            let_go.follow(reserved, target)
+            old_versions.follow(reserved, target)
         return
     if not is_same_file(source, target):
         return  # Another program removed the old name, or gave it to another file.
@@ -394,7 +394,7 @@ def _give_up_reserved(target: str, heir: str) -> None:
         try:
             with closing(os.open(target, os.O_RDWR | CLOEXEC | NOFOLLOW)) as reserved:
                 os.unlink(target)
-                let_go.follow(reserved, heir)
+                old_versions.follow(reserved, heir)
         except OSError:
             with suppress(OSError):
                 # By these permission bits, the next attempt at the move knows the file as ours.

@@ -1,8 +1,9 @@
 """Replace the header lines and the paths of many session files: of all files or of none.
 
 Four steps: write every new version under a hidden name; rename the new versions to their final names and move folders;
-give old versions of moved sessions hidden names; remove all old versions (see `let_go`). So each session has a name
-at every moment. Until every new version has its name, an interrupted change is rolled back; afterwards it is completed.
+give old versions of moved sessions hidden names; remove all old versions (see `old_versions`). So each session has a
+name at every moment. Until every new version has its name, an interrupted change is rolled back; afterwards it is
+completed.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.copies import make_folder, remove, write_new
-from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.store.write.moves import Moves, hide, rename
+from sessionbrowse.store.write.old_versions import OldVersion, hidden_beside
 from sessionbrowse.store.write.whole_files import put_in_place
 from sessionbrowse.store.write.writer import is_at
 from sessionbrowse.text import clean

@@ -28,8 +28,8 @@ from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.system.trash_places import INFO_SUFFIX, clear_stray_infos, listed, new_items, trashes_of_disk
 from sessionbrowse.store.write.copies import discard, files_below, keep_access, make_folder, remove, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
-from sessionbrowse.store.write.let_go import OldVersion, same_bytes
 from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
+from sessionbrowse.store.write.old_versions import OldVersion, same_bytes
 from sessionbrowse.text import clean
 
 _DIGESTED_BYTES = 64 * 1024

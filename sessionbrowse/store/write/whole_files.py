@@ -14,19 +14,19 @@ from contextlib import suppress
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing, open_regular
-from sessionbrowse.store.write import let_go, moves
+from sessionbrowse.store.write import moves, old_versions
 from sessionbrowse.store.write.copies import copy, discard, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
 from sessionbrowse.store.write.journal import Fingerprint
-from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import rename
+from sessionbrowse.store.write.old_versions import OldVersion
 from sessionbrowse.store.write.writer import OpenedFile, is_at, locked
 from sessionbrowse.text import clean
 
 
 def temporary_beside(path: str) -> str:
     """Return a hidden temporary path for a file's next version; no agent lists it, and omp treats it as a leftover."""
-    return let_go.hidden_beside(path, secrets.token_hex(8), "tmp")
+    return old_versions.hidden_beside(path, secrets.token_hex(8), "tmp")
 
 
 def rewrite_file(
@@ -73,7 +73,7 @@ def rewrite_file(
             raise WriteFailed(f"{file.name} could not be replaced ({error.strerror}); it was not changed.") from error
         keep(old)
         raise WriteFailed(f"{file.name} has the change, but the disk did not confirm it ({error.strerror}).") from error
-    if not let_go.let_go(old, descriptor=file.descriptor):
+    if not old_versions.remove(old, descriptor=file.descriptor):
         keep(old)
     return Fingerprint.of(made) if os.fstat(file.descriptor).st_size == source.st_size else None
 
@@ -170,7 +170,7 @@ def _has_grown(path: str, temporary: str, made: os.stat_result) -> bool:
         if is_at(path, made):
             rename(path, temporary)
         with closing(open_regular(temporary)) as descriptor:
-            let_go.nobody_has_open(descriptor, let_go.WAIT_S)
+            old_versions.nobody_has_open(descriptor, old_versions.WAIT_S)
             if os.fstat(descriptor).st_size > made.st_size:
                 rename(temporary, path)
     return is_at(path, made)

@@ -26,8 +26,8 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.tail import Growth, Tail
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, NONBLOCK, flush, pread, pwrite
 from sessionbrowse.store.system.processes import is_alive
-from sessionbrowse.store.write.admission import Target, admitted, refuse_unwritable, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.write_checks import Target, refuse_unwritable, shown_name, writable_path
 from sessionbrowse.text import iso_ms
 from sessionbrowse.text import size as shown_size
 
@@ -87,7 +87,7 @@ def opened(target: Target, *, refused_too: bool = False, only_copied: bool = Fal
         NotASession: the file cannot be read, or is no session. WriteFailed: an I/O error occurred that the writer does
         not handle itself.
     """
-    path = admitted(target, only_moved=only_copied)
+    path = writable_path(target, only_moved=only_copied)
     with closing(open_regular(path)) as descriptor:
         try:
             session = open_session(path, target.agent)

@@ -28,9 +28,9 @@ from sessionbrowse.services.transaction.change import Bulk, ChangeResult, Failed
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import Undone
 from sessionbrowse.store.find.roots import real_surroundings
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.reread import below, listed_in, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of

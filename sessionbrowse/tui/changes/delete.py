@@ -10,7 +10,7 @@ from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, outermost, plan_delete
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.session_titles import count_done, named, session_items, session_parts
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt

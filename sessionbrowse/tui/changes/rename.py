@@ -9,7 +9,7 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import prompt

@@ -11,8 +11,8 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, local_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part

@@ -10,7 +10,7 @@ from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, size
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report

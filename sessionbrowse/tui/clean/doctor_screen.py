@@ -13,7 +13,7 @@ from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import examine, repair
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out_shown
 from sessionbrowse.tui.changes.delete import do_delete

@@ -18,7 +18,7 @@ _OF_LINUX = ("SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS", "SIGTRAP")
 """Signals that end programs on Linux; other systems do not have them, or ignore SIGIO."""
 
 
-class Ending:
+class ExitHandler:
     """Ends this process when a signal arrives: it asks the running interface to quit, else runs the clean-up steps."""
 
     def __init__(self) -> None:
@@ -67,5 +67,5 @@ def _rest_of_signals() -> Iterable[int]:
     return (*named, *(range(signal.SIGRTMIN, signal.SIGRTMAX + 1) if is_linux else ()))
 
 
-ENDING = Ending()
-"""The only instance of `Ending`, because signal handlers are set for the whole process."""
+EXIT_HANDLER = ExitHandler()
+"""The only instance of `ExitHandler`, because signal handlers are set for the whole process."""

@@ -25,7 +25,7 @@ from textual._xterm_parser import XTermParser
 from textual.keys import Keys
 from textual.message import Message
 
-from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.signals import EXIT_HANDLER
 from sessionbrowse.tui.paint.terminal_input import InputSplitter, Piece
 from sessionbrowse.tui.paint.textual_compat import CompatApp, LastSentence
 
@@ -124,7 +124,7 @@ def terminal_driver() -> type[Driver] | None:
             self._is_taken = False
             self._modes_before: list[Any] | None = None
             self._event_loop: asyncio.AbstractEventLoop | None = None
-            ENDING.before_end(self._give_back)
+            EXIT_HANDLER.before_end(self._give_back)
             if self._file is not None:
                 self._file = cast(Any, TerminalFile(self._file))
 

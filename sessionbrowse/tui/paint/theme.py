@@ -95,7 +95,7 @@ def textual_name(wanted: str) -> str | None:
     return name if name in AVAILABLE else None
 
 
-LOOKS: dict[str, tuple[str, str, str]] = {
+RECOVERERS: dict[str, tuple[str, str, str]] = {
     "dim": ("sb-dim", "", "sb-dim-style"),
     "faint": ("sb-faint", "", ""),
     "strong": ("", "", "bold"),
@@ -162,7 +162,7 @@ def _role_styles(given: tuple[tuple[str, str], ...]) -> dict[str, Style]:
     return {
         role: Style(color=_rich_color(variables, colour), bgcolor=_rich_color(variables, background))
         + Style.parse(variables.get(style, style) or "none")
-        for role, (colour, background, style) in LOOKS.items()
+        for role, (colour, background, style) in RECOVERERS.items()
     }
 
 

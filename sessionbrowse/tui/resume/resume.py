@@ -21,7 +21,7 @@ from sessionbrowse.services.resume.before_resume import (
 )
 from sessionbrowse.services.resume.launch import open_in_tmux, start_command, why_no_command, why_no_tmux
 from sessionbrowse.services.resume.plan import ResumeCommand
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all

@@ -26,7 +26,7 @@ from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import lend_terminal, terminal_is_gone
 from sessionbrowse.tui.paint import theme
-from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.signals import EXIT_HANDLER
 from sessionbrowse.tui.paint.textual_compat import CompatApp, CompatScreen
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -112,7 +112,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     def leave_on_signals(self) -> None:
         """Make signals such as SIGTERM end the program from its event loop, so that threads and locks are released."""
         loop = asyncio.get_running_loop()
-        ENDING.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
+        EXIT_HANDLER.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
 
     # -- keys ---------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.transaction.change import ChangeResult
     from sessionbrowse.services.transaction.change_context import ChangeContext
-    from sessionbrowse.store.write.admission import Target
+    from sessionbrowse.store.write.write_checks import Target
 
 T = TypeVar("T")
 

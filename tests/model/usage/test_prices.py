@@ -18,7 +18,7 @@ from sessionbrowse.services.clean.clean import Where, clean_session
 from sessionbrowse.services.inspect.compare import compare
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.reading.documents import usage_line
 from tests.support.agent_totals import totals
 from tests.support.full_reading import summary_in_full

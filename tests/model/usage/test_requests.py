@@ -15,7 +15,7 @@ from sessionbrowse.model.usage.request import (
     FileRequests,
 )
 from sessionbrowse.model.usage.request_reader import amount_of, token_count
-from sessionbrowse.store.index.collector import read_for_index
+from sessionbrowse.store.index.builder import read_for_index
 from tests.support.session_files import answer, entry, header, line, user, written
 
 DOLLAR = 10**12

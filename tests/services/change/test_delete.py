@@ -19,8 +19,8 @@ from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import PROJECT, Store, header, target
 from tests.support.file_helpers import own_system_trash, picture
 

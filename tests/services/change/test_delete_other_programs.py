@@ -16,7 +16,7 @@ from sessionbrowse.services.change.delete import delete, outermost
 from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, jsonl
 
 OTHER_ID = "019c0000-0000-7000-8000-00000000000b"

@@ -13,7 +13,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import (
     CONVERSATION,
     LONG_AGO_NS,

@@ -20,7 +20,7 @@ from sessionbrowse.services.clean.clean import Where, branches_plan, clean_sessi
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, assistant, entry, line, user
 from tests.support.random_trees import RandomTree
 

@@ -17,7 +17,7 @@ from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.doctor import examine, repair
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user
 from tests.support.mutations import mutated, readable_entries
 from tests.support.random_trees import RandomTree

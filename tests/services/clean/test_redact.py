@@ -14,7 +14,7 @@ from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.redact import redact, review_secrets, suspects_in
 from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import CONVERSATION, Store, header, line, user
 from tests.support.planted_secrets import KINDS, PLACES, forms, planted
 from tests.support.random_trees import RandomTree

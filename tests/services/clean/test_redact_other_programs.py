@@ -15,7 +15,7 @@ from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import FORMATS, export_redacted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.foreign import CODEX_ID, Claude, Codex, call, jsonl, said
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,7 @@ from sessionbrowse.services.clean.redact import review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import export, export_redacted, proposed_name
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user
 from tests.support.random_trees import RandomTree
 

@@ -17,7 +17,7 @@ from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import PROJECT, Store, target
 from tests.support.file_helpers import own_system_trash, picture
 

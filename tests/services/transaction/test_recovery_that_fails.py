@@ -20,7 +20,7 @@ from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.write import let_go
+from sessionbrowse.store.write import old_versions
 from tests.faults.fault_injection import failing_disk, fails_with
 from tests.support.change_helpers import Store, target
 
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 def no_platter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody wait for the platter: no test cuts the power."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    monkeypatch.setattr(let_go, "WAIT_S", 0.01)
+    monkeypatch.setattr(old_versions, "WAIT_S", 0.01)
 
 
 def store_in(folder: Path) -> Store:

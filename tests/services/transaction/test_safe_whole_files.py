@@ -29,7 +29,7 @@ from sessionbrowse.services.transaction.recover import unfinished
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.write import let_go, moves
+from sessionbrowse.store.write import moves, old_versions
 from sessionbrowse.store.write.trash import NoTrash
 from tests.faults.fault_injection import after, failing_disk, in_child, killed_before
 from tests.faults.fault_table import some_calls
@@ -217,7 +217,7 @@ def test_a_disk_that_cannot_exchange_links_or_refuses_a_file_that_changed_lately
 def test_an_old_version_that_a_program_has_open_goes_with_a_later_change(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(let_go, "WAIT_S", 0.01)
+    monkeypatch.setattr(old_versions, "WAIT_S", 0.01)
     child = project(store)["b"]
     with child.open("ab", buffering=0) as held:
         relocate(OLD, NEW, scope(store), context=store.context)

@@ -15,7 +15,7 @@ from sessionbrowse.model.usage.branch_costs import abandoned_share, branch_costs
 from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session
 from sessionbrowse.services.inspect.compare import compare_branch, cost_words
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.session_files import answer, entry, header, user, written
 
 PRICES = ["0.25", "1.5", "0", "-3", "1e300", "null"]

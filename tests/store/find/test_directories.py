@@ -50,7 +50,7 @@ def test_a_disk_that_does_not_answer_leaves_the_normal_form(monkeypatch: pytest.
         back.wait(10)
         return path
 
-    monkeypatch.setattr(slow_disks, "_REAL", slow_disks.Asker(hang))
+    monkeypatch.setattr(slow_disks, "_REAL", slow_disks.TimedReads(hang))
     assert directories.resolved(["/dead//p/", "/dead/q"], timeout_s=0.05) == {
         "/dead//p/": "/dead/p",
         "/dead/q": "/dead/q",

@@ -14,7 +14,7 @@ from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
 from sessionbrowse.errors import NotFound, SessionBrowseError
 from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover, newest_first
 from sessionbrowse.store.find.roots import find_places, more_places, own_places, real_surroundings
-from sessionbrowse.store.find.slow_disks import Asker, exists_many, patient_disk, read_many, stat_many
+from sessionbrowse.store.find.slow_disks import TimedReads, exists_many, patient_disk, read_many, stat_many
 
 HEADER = '{"type":"session","version":3,"id":"a","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}\n'
 TITLE = '{"type":"title","v":1,"title":"t","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}\n'
@@ -460,10 +460,10 @@ def test_directories_on_a_dead_disk_are_not_answered_and_do_not_hold_up_the_othe
             dead.wait(20)
         return path.endswith("yes")
 
-    asker: Asker[bool] = Asker(exists)
+    reads: TimedReads[bool] = TimedReads(exists)
     hung = [f"/dead/{number}" for number in range(10)]
     good = [f"/live/{number} yes" for number in range(200)]
-    answers = asker.many([*hung, *good, "/live/no"], timeout_s=0.6)
+    answers = reads.read([*hung, *good, "/live/no"], timeout_s=0.6)
     assert [answers[path] for path in hung] == [None] * 10
     assert all(answers[path] for path in good)
     assert answers["/live/no"] is False
@@ -478,14 +478,14 @@ def test_a_question_that_hangs_is_not_waited_for_again_until_it_is_answered(dead
         dead.wait(20)
         return True
 
-    asker: Asker[bool] = Asker(exists)
-    assert asker.many(["/dead"], timeout_s=0.6) == {"/dead": None}
-    assert asker.many(["/dead"], timeout_s=60, fresh=True) == {"/dead": None}
+    reads: TimedReads[bool] = TimedReads(exists)
+    assert reads.read(["/dead"], timeout_s=0.6) == {"/dead": None}
+    assert reads.read(["/dead"], timeout_s=60, fresh=True) == {"/dead": None}
     dead.set()
     for thread in threading.enumerate():
         if thread.name == "sessionbrowse-ask":
             thread.join(20)
-    assert asker.many(["/dead", "/other"], timeout_s=20) == {"/dead": True, "/other": True}
+    assert reads.read(["/dead", "/other"], timeout_s=20) == {"/dead": True, "/other": True}
     assert asked == ["/dead", "/other"]
 
 
@@ -498,11 +498,11 @@ def test_a_forked_process_asks_by_itself_what_the_other_one_was_asking(dead: thr
             dead.wait(20)
         return True
 
-    asker: Asker[bool] = Asker(exists)
-    assert asker.many(["/dead"], timeout_s=0.05) == {"/dead": None}
+    reads: TimedReads[bool] = TimedReads(exists)
+    assert reads.read(["/dead"], timeout_s=0.05) == {"/dead": None}
     process = os.fork()
     if process == 0:
-        os._exit(0 if asker.many(["/dead"], timeout_s=5) == {"/dead": True} else 1)
+        os._exit(0 if reads.read(["/dead"], timeout_s=5) == {"/dead": True} else 1)
     assert os.waitpid(process, 0)[1] == 0
 
 

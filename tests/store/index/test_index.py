@@ -25,7 +25,7 @@ from sessionbrowse.model.listing.summary import Summary, SummaryProgress
 from sessionbrowse.model.session.records import ReaderProgress
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index.collector import State, read_for_index
+from sessionbrowse.store.index.builder import State, read_for_index
 from sessionbrowse.store.index.index import Index, Note, open_index
 from sessionbrowse.store.index.rows import ORDINARY, FileRow, StoredEntries, pack_entries, unpack_entries
 from sessionbrowse.store.index.schema import (
@@ -584,11 +584,11 @@ def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(
     held_open(tmp_path, everything=False).close()
     append(paths[0], user("w", "v", "Old texts are deleted when new ones are written"))
     found = held_open(tmp_path, everything=False)
-    assert found.is_worn()
+    assert found.needs_rebuild()
     found.close()
     assert indexed_summaries(tmp_path / "root", tmp_path / "cache") == summaries_from_files(tmp_path / "root")
     found = held_open(tmp_path, everything=False)
-    assert not found.is_worn()
+    assert not found.needs_rebuild()
     assert_entries_are_those_of_the_files(found, tmp_path / "root")
     found.close()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents.attribution import Marks
-from sessionbrowse.store.index import collector
-from sessionbrowse.store.index.collector import IndexedFile, read_for_index, read_growth
+from sessionbrowse.store.index import builder
+from sessionbrowse.store.index.builder import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.read import content
 from tests.support.session_files import answer, header, user, written
 
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read_is_left_out(session: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patched:
         patched.setattr(content, "feed_lines", refuse)
-        patched.setattr(collector, "feed_lines", refuse)
+        patched.setattr(builder, "feed_lines", refuse)
         assert read(session) is None
         assert grown(session, before) is None
     session.unlink()

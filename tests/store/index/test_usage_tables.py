@@ -10,7 +10,7 @@ import pytest
 from sessionbrowse.model.usage.request import FileRequests, sums_of
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index.collector import read_for_index
+from sessionbrowse.store.index.builder import read_for_index
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 from tests.support.index_support import folder, scope_of

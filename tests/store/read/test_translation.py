@@ -23,7 +23,7 @@ from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from tests.support.foreign import CODEX_ID, Codex, jsonl
 
 NAME = f"rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl"

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.store.write import copies, let_go
+from sessionbrowse.store.write import copies, old_versions
 from sessionbrowse.store.write import moves as moves_module
-from sessionbrowse.store.write.let_go import OldVersion, hidden_beside, nobody_has_open
 from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.old_versions import OldVersion, hidden_beside, nobody_has_open
 from tests.faults.fault_injection import after, failing_disk
 from tests.support.change_helpers import LONG_AGO_NS
 from tests.support.file_helpers import picture
@@ -58,15 +58,15 @@ def test_only_a_file_that_no_program_has_open_is_provably_free(tmp_path: Path) -
 
 
 def test_without_a_proof_an_old_version_rests_for_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(let_go, "_take_lease", lambda _: None)
+    monkeypatch.setattr(old_versions, "_take_lease", lambda _: None)
     old, heir = tmp_path / ".a.jsonl.1.old", tmp_path / "a.jsonl"
     old.write_bytes(b"one\nlate\n")
     heir.write_bytes(b"one\n")
-    assert not let_go.let_go(OldVersion(str(old), str(heir), 4, 4), 0)
+    assert not old_versions.remove(OldVersion(str(old), str(heir), 4, 4), 0)
     assert heir.read_bytes() == b"one\nlate\n"
     clock = time.time_ns() + 601 * 1_000_000_000
     monkeypatch.setattr(time, "time_ns", lambda: clock)
-    assert let_go.let_go(OldVersion(str(old), str(heir), 4, 4), 0)
+    assert old_versions.remove(OldVersion(str(old), str(heir), 4, 4), 0)
     assert os.listdir(tmp_path) == ["a.jsonl"]
     assert heir.read_bytes() == b"one\nlate\n"
 
@@ -93,23 +93,23 @@ def test_late_lines_are_carried_over_once(
     hidden, path = tmp_path / ".a.old", tmp_path / "a.jsonl"
     hidden.write_bytes(old)
     path.write_bytes(heir)
-    assert let_go.let_go(OldVersion(str(hidden), str(path), size, heir_size), 1), name
+    assert old_versions.remove(OldVersion(str(hidden), str(path), size, heir_size), 1), name
     assert path.read_bytes() == expected, name
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
 
 def test_only_hidden_names_of_ours_are_taken_from_the_journal() -> None:
     for suffix in ("old", "new", "gone", "0.gone"):
-        assert let_go.is_hidden_name(hidden_beside("/s/x.jsonl", "0a1b2c3d", suffix)), suffix
-    assert let_go.is_hidden_name("/s/.x.jsonl.0123456789abcdef.tmp")
+        assert old_versions.is_hidden_name(hidden_beside("/s/x.jsonl", "0a1b2c3d", suffix)), suffix
+    assert old_versions.is_hidden_name("/s/.x.jsonl.0123456789abcdef.tmp")
     for name in ("x.jsonl", ".x.jsonl", ".bashrc", ".bashrc.old", ".config.new", ".x.0a1b2c3d.jsonl", "x.0a1b2c3d.old"):
-        assert not let_go.is_hidden_name(f"/s/{name}"), name
+        assert not old_versions.is_hidden_name(f"/s/{name}"), name
 
 
 def test_an_old_version_without_an_heir_stays(tmp_path: Path) -> None:
     hidden = tmp_path / ".a.old"
     hidden.write_bytes(b"h\nlate\n")
-    assert not let_go.let_go(OldVersion(str(hidden), str(tmp_path / "gone.jsonl"), 2, 2), 0)
+    assert not old_versions.remove(OldVersion(str(hidden), str(tmp_path / "gone.jsonl"), 2, 2), 0)
     assert hidden.read_bytes() == b"h\nlate\n"
 
 
@@ -122,7 +122,7 @@ def test_a_move_across_disks_carries_over_what_comes_at_any_moment(tmp_path: Pat
         os.utime(source, ns=(LONG_AGO_NS, LONG_AGO_NS))
         moves = Moves("0a")
         moves.move(str(source), str(target))
-        assert moves.let_go(2) == []
+        assert moves.remove_old_versions(2) == []
         return moves
 
     with failing_disk() as disk:
@@ -155,14 +155,14 @@ def test_a_file_always_has_a_name_that_is_listed(tmp_path: Path, other_disk: Pat
         source.write_bytes(b"header\n")
         moves = Moves("0a")
         moves.move(str(source), str(target))
-        moves.let_go(2)
+        moves.remove_old_versions(2)
     for at in range(2, len(disk.calls) + 1):
         target.unlink(missing_ok=True)
         source.write_bytes(b"header\n")
         with failing_disk(at - 1, after(look)):
             moves = Moves("0a")
             moves.move(str(source), str(target))
-            moves.let_go(2)
+            moves.remove_old_versions(2)
     assert unlisted == []
 
 
@@ -181,7 +181,7 @@ def test_a_bind_mount_is_another_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(moves_module, "rename_to_free", bound)
     moves = Moves("0a")
     moves.move(str(source), str(target))
-    assert moves.let_go(2) == []
+    assert moves.remove_old_versions(2) == []
     assert {os.path.basename(path): content for path, (content, _) in picture(tmp_path).items()} == {
         "x.jsonl": b"header\n"
     }
@@ -195,11 +195,11 @@ def test_a_writer_that_holds_the_original_open_loses_nothing(tmp_path: Path, oth
     with source.open("ab", buffering=0) as held:
         moves.move(str(source), str(target))
         held.write(b"late\n")
-        (old,) = moves.let_go(0)
+        (old,) = moves.remove_old_versions(0)
         held.write(b"later\n")
         assert old.hidden == hidden_beside(str(source), "0a", "old")
         assert target.read_bytes() == b"header\nlate\n"
-    assert moves.let_go(2) == []
+    assert moves.remove_old_versions(2) == []
     assert target.read_bytes() == b"header\nlate\nlater\n"
     assert os.listdir(tmp_path) == []
 
@@ -232,10 +232,10 @@ def test_moves_beside_a_writer_lose_no_line(tmp_path: Path, other_disk: Path) ->
         for number in range(20):
             moves = Moves(f"{number:02x}")
             moves.move(str(first), str(second))
-            assert moves.let_go(5) == []
+            assert moves.remove_old_versions(5) == []
             back = Moves(f"b{number:02x}")
             back.move(str(second), str(first))
-            assert back.let_go(5) == []
+            assert back.remove_old_versions(5) == []
     finally:
         stop.set()
         writer.join(timeout=60)
@@ -270,7 +270,7 @@ def test_what_a_kill_left_of_a_move_is_taken_back_or_finished_from_every_moment(
             add(target, b"other\n")()
             moves = Moves("0a")
             (moves.finish if finishes else moves.move_back)(str(source), str(target))
-            assert moves.let_go(2) == []
+            assert moves.remove_old_versions(2) == []
             kept, gone = (target, source) if finishes else (source, target)
             assert not gone.exists(), at
             lines = kept.read_bytes().split(b"\n")
@@ -295,7 +295,7 @@ def test_a_folder_moves_to_another_disk_with_modes_times_links_and_late_lines(tm
         assert (target / "deep").stat().st_mtime_ns == LONG_AGO_NS
         assert (target / "deep" / "x.jsonl").stat().st_mtime_ns == LONG_AGO_NS
         held.write(b"late\n")
-    assert moves.let_go(2) == []
+    assert moves.remove_old_versions(2) == []
     assert (target / "deep" / "x.jsonl").read_bytes() == b"header\nlate\n"
     assert (target / "deep" / "x.jsonl").stat().st_mode & 0o777 == 0o600
     assert (target / "deep").stat().st_mode & 0o777 == 0o700

@@ -64,7 +64,7 @@ def test_a_withdrawn_copy_is_not_added_to_the_file_that_an_agent_began_there(tmp
     moves = Moves("0a")
     with pytest.raises(FileExistsError):
         moves.move_back(str(source), str(target))
-    assert moves.let_go() == []
+    assert moves.remove_old_versions() == []
     assert (source.read_bytes(), target.read_bytes()) == (SESSION + LATE, LATER)
 
 
@@ -76,7 +76,7 @@ def test_a_rename_by_links_that_was_cut_off_is_completed(tmp_path: Path, back: b
     target.write_bytes(SESSION)
     os.link(source, moves.aside(str(source)))
     (moves.move_back if back else moves.finish)(str(source), str(target))
-    assert moves.let_go() == []
+    assert moves.remove_old_versions() == []
     left = source if back else target
     assert os.listdir(tmp_path) == [left.name]
     assert left.read_bytes() == SESSION + LATE
@@ -96,7 +96,7 @@ def test_lines_at_the_old_path_come_back_into_a_session_that_comes_back_there(
         agent.write(LATE)
         moves.move_back(str(source), str(target))
         agent.write(LATER)
-    assert moves.let_go() == []
+    assert moves.remove_old_versions() == []
     assert source.read_bytes() == SESSION + LATE + LATER
     assert os.listdir(tmp_path) == ["a.jsonl"]
 

@@ -132,7 +132,7 @@ def test_a_move_to_another_disk_keeps_bytes_and_times_and_replaces_nothing(own_h
         target = os.path.join(other, "session")
         moves = Moves("x")
         moves.move(str(folder), target)
-        assert moves.let_go() == []
+        assert moves.remove_old_versions() == []
         assert not folder.exists()
         assert {os.path.basename(path): facts for path, facts in picture(Path(target)).items()} == before
         folder.mkdir()

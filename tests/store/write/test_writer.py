@@ -18,9 +18,9 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import let_go, moves, writer
-from sessionbrowse.store.write.let_go import OldVersion
+from sessionbrowse.store.write import moves, old_versions, writer
 from sessionbrowse.store.write.moves import rename as move_file
+from sessionbrowse.store.write.old_versions import OldVersion
 from sessionbrowse.store.write.whole_files import create_file, rewrite_file, temporary_beside
 from sessionbrowse.store.write.writer import lock_path, publish_lock
 from tests.faults.fault_injection import after, failing_disk, fails_with, writes_only
@@ -378,7 +378,7 @@ def test_a_rewrite_does_without_exchange_where_the_disk_cannot(store: Store, mon
 def test_what_is_appended_to_the_old_version_is_carried_over_for_as_long_as_it_is_open(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(let_go, "WAIT_S", 0.01)
+    monkeypatch.setattr(old_versions, "WAIT_S", 0.01)
     path = store.session("omp")
     kept: list[OldVersion] = []
     with writer.opened(target(path)) as file, path.open("ab", buffering=0) as held:
@@ -387,10 +387,10 @@ def test_what_is_appended_to_the_old_version_is_carried_over_for_as_long_as_it_i
         assert "unlink" not in disk.calls[disk.calls.index("exchange") :]
         held.write(theirs("0000000e", "00000008"))
         (old,) = kept
-        assert not let_go.let_go(old, 0)
+        assert not old_versions.remove(old, 0)
         assert path.read_bytes().endswith(theirs("0000000e", "00000008"))
         held.write(theirs("0000000f", "0000000e"))
-    assert let_go.let_go(old, 5)
+    assert old_versions.remove(old, 5)
     assert os.listdir(path.parent) == [path.name]
     assert branch(path)[-2:] == ["0000000e", "0000000f"]
 

@@ -17,7 +17,7 @@ from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen

@@ -62,7 +62,7 @@ def is_hidden_name(path: str) -> bool:
     return _HIDDEN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
-def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
+def remove(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
     """Remove the old version of a replaced or moved file; return False if it must stay.
 
     It stays if a program has it open, or after an I/O error. Lines that programs wrote to the old version late are
@@ -73,14 +73,14 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
     try:
         status = os.lstat(old.hidden)
         if stat.S_ISDIR(status.st_mode):
-            return _let_folder_go(old, wait_s)
+            return _remove_folder(old, wait_s)
         if not stat.S_ISREG(status.st_mode):
             os.unlink(old.hidden)
         elif descriptor is not None:
-            return _let_file_go(old, descriptor, wait_s)
+            return _remove_file(old, descriptor, wait_s)
         else:
             with closing(open_regular(old.hidden)) as opened:
-                return _let_file_go(old, opened, wait_s)
+                return _remove_file(old, opened, wait_s)
     except (OSError, SessionBrowseError):
         return not os.path.lexists(old.hidden)
     return True
@@ -157,7 +157,7 @@ def _has_rested(old: OldVersion, descriptor: int) -> bool:
     return not any(holders(old.hidden, pids, former_names=[*names, *(f"{name} (deleted)" for name in names)]))
 
 
-def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
+def _remove_file(old: OldVersion, descriptor: int, wait_s: float) -> bool:
     _carry_over(old, descriptor, is_last=False)
     is_closed = nobody_has_open(descriptor, wait_s) and proves_by_lease(descriptor)
     if not is_closed and not _has_rested(old, descriptor):
@@ -167,8 +167,8 @@ def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
     return True
 
 
-def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
-    """Remove the old version of a moved folder: every file as `let_go` does, then the folder.
+def _remove_folder(old: OldVersion, wait_s: float) -> bool:
+    """Remove the old version of a moved folder: every file as `remove` does, then the folder.
 
     The new folder (`heir`) may be on another disk.
     """
@@ -180,7 +180,7 @@ def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
         if not os.path.lexists(heir):
             make_folder(os.path.dirname(heir), os.path.dirname(path))
             copy(path, heir)
-        if not let_go(OldVersion(path, heir), max(0.0, deadline - time.monotonic())):
+        if not remove(OldVersion(path, heir), max(0.0, deadline - time.monotonic())):
             return False
     shutil.rmtree(old.hidden)
     return True

@@ -30,7 +30,7 @@ class Target(Struct, frozen=True):
     roots: tuple[str, ...] = ()
 
 
-def admitted(target: Target, *, only_moved: bool = False) -> str:
+def writable_path(target: Target, *, only_moved: bool = False) -> str:
     """Return the real path of a file that may be changed.
 
     A session of Claude Code or Codex may only be moved to the trash or copied; then `only_moved` is True.

@@ -82,7 +82,7 @@ class State(msgspec.Struct, frozen=True, array_like=True):
 decode_state = msgspec.msgpack.Decoder(State).decode
 
 
-class Collector(SummaryBuilder):
+class IndexBuilder(SummaryBuilder):
     """A summary builder that also collects the file's entries and passes the text of each entry to a callback."""
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
@@ -312,14 +312,14 @@ def read_for_index(
                 return IndexedFile(status, agent, agents, FOREIGN, summary, None, None, _NO_ENTRIES)
             while True:
                 reader = Reader(RULES[agent])
-                collector = Collector(reader, take_text, tools=tools)
-                content.feed(collector)
-                collector.close()
+                builder = IndexBuilder(reader, take_text, tools=tools)
+                content.feed(builder)
+                builder.close()
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
                     summary = summarise_transcript(session, path, status, session_status(content))
-                    kept, at = _cut_first(summary, collector.progress().first_at)
+                    kept, at = _cut_first(summary, builder.progress().first_at)
                     return IndexedFile(
                         status,
                         "indusagi",
@@ -328,8 +328,8 @@ def read_for_index(
                         kept,
                         at,
                         None,
-                        collector.entries(),
-                        usage=collector.usage(session.leaf),
+                        builder.entries(),
+                        usage=builder.usage(session.leaf),
                     )
                 # Each round finds the mark (content that only one agent writes) of one more agent, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
@@ -338,8 +338,8 @@ def read_for_index(
                     if not content.is_in_place:
                         # Positions of entries in unpacked or translated content are not those in the file, so appended
                         # lines cannot be read alone.
-                        collector.resumable = None
-                    return _finished(path, content, marks, collector)
+                        builder.resumable = None
+                    return _finished(path, content, marks, builder)
                 agent = decided
                 restart()
         except OSError:
@@ -385,31 +385,31 @@ def read_growth(
             if reader.header is None or reader.generation == 1:
                 return None
             reader.resume(state.reader)
-            collector = Collector(reader, take_text, tools=tools)
-            collector.continue_from(state, known, usage)
-            collector.end = state.end
-            feed_lines(descriptor, collector, state.end)
-            collector.close()
+            builder = IndexBuilder(reader, take_text, tools=tools)
+            builder.continue_from(state, known, usage)
+            builder.end = state.end
+            feed_lines(descriptor, builder, state.end)
+            builder.close()
             reader.finish()
             marks = Marks(marks.agents | reader.marks)
             if reader.is_transcript or agent_of(marks) != agent:
                 return None
-            return _finished(path, Content(descriptor, status), marks, collector)
+            return _finished(path, Content(descriptor, status), marks, builder)
         except OSError:
             return None
 
 
-def _finished(path: str, content: Content, marks: Marks, collector: Collector) -> IndexedFile:
+def _finished(path: str, content: Content, marks: Marks, builder: IndexBuilder) -> IndexedFile:
     status = content.status
-    entries, end = collector.entries(), collector.end
+    entries, end = builder.entries(), builder.end
     state = None
-    if collector.resumable is not None:
+    if builder.resumable is not None:
         last = entries.offsets[-1] if entries.offsets else 0
-        state = State(end, last, *_hashes(content.descriptor, last, end), *collector.resumable)
-    summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(content))
-    summary, at = _cut_first(summary, collector.first_at)
+        state = State(end, last, *_hashes(content.descriptor, last, end), *builder.resumable)
+    summary = builder.finish(path, status.st_size, status.st_mtime_ns, session_status(content))
+    summary, at = _cut_first(summary, builder.first_at)
     agents = tuple(sorted(marks.agents))
-    usage = collector.usage()
+    usage = builder.usage()
     return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, entries, usage)
 
 

@@ -37,7 +37,7 @@ _ENTRY_KEYS = frozenset({"type", "id", "parentId"})
 _BETWEEN = frozenset({"user", "developer", "bashExecution"})
 
 
-class Mended(Struct, frozen=True):
+class Repaired(Struct, frozen=True):
     """The content of a repaired session; `new_ids` are pairs of the repeated id and the new id of an entry."""
 
     content: bytes
@@ -55,9 +55,9 @@ class _Entry(Struct):
     parent: int = ROOT
 
 
-def mended(
+def repaired(
     content: bytes, agent: str, make_header: Callable[[str | None], dict[str, Json]], new_id: Callable[[set[str]], str]
-) -> Mended:
+) -> Repaired:
     """Return the repaired content of a session file of format version 3.
 
     `make_header` returns a header for a file without a usable one; its argument is the time of the first entry.
@@ -75,7 +75,7 @@ def mended(
     header = mended_fields(header, json_object(header) or {}, agent)
     slot = _current_slot(slot, entries)
     lines = [*([slot] if slot is not None else []), header, *(_line(one, entries, agent) for one in entries)]
-    return Mended(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
+    return Repaired(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
 
 
 def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[_Entry], dict[str, str], int]:
