@@ -161,12 +161,13 @@ class AskScreen(Dialog[str | None]):
         right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
         return sides(left, right, width, least=0)
 
-    def on_key(self, event: events.Key) -> None:
-        """Close the dialog with the answer whose letter was pressed."""
-        key = self.answer_of(event)
-        if key is not None and self.is_top:
-            event.stop()
+    async def _carry_out(self, event: events.Key) -> bool:
+        """Handle a key press; the letter of an answer closes the dialog before the next key press is handled."""
+        if await super()._carry_out(event):
+            return True
+        if (key := self.answer_of(event)) is not None:
             self.dismiss(key)
+        return key is not None
 
     def answer_of(self, event: events.Key) -> str | None:
         """Return the key of the answer that has a pressed letter; None if no answer has it."""

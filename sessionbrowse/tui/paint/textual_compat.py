@@ -200,6 +200,13 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         except Exception:
             super()._handle_exception(error)
 
+    async def call_what_is_next(self) -> None:
+        """Call what `call_next` was given, such as what an answer of a dialog does.
+
+        Textual waits with it until no event is waiting: the next key press would act on the screen below the dialog.
+        """
+        await self._flush_next_callbacks()
+
     def tell(self, sentence: str) -> None:
         """Tell the user a sentence; subclasses show it."""
 

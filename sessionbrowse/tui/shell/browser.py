@@ -136,6 +136,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         screen = self.screen
         if not isinstance(screen, CompatScreen) or not await screen.press(key):
             await super().on_event(key)
+        await self.call_what_is_next()
 
     def hold_keys(self) -> None:
         """Queue the next key presses for a dialog that is being prepared, because the user means them for the dialog.

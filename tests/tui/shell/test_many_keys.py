@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminal import Terminal
-from tests.support.tui_support import browsing, fixed_source
+from tests.support.tui_support import Driven, browsing, demo_options, fixed_source
 from tests.tui.outside.test_terminal import PROJECT, leave, surroundings
 
 pytestmark = pytest.mark.slow
@@ -70,6 +70,27 @@ def test_a_terminal_gets_no_colour_when_asked(
         browser.until_quiet()
         seen = [set(found.groups()) for found in COLOUR.finditer(browser.seen)]
     assert any(len(parts) > 1 for parts in seen) == has_colours
+
+
+@pytest.mark.parametrize("first", ["n", "enter"])
+async def test_the_keys_after_an_answer_are_for_what_the_answer_opens(tmp_path: Path, first: str) -> None:
+    """The menu opens a question, and that, after some work in the background, another one."""
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        to_it = [] if first == "n" else await keys_down_to(browser, "Continue in")
+        await browser.press_at_once("g", "x", *to_it, first, "o", "o")
+        assert browser.toasts() == ["Carried 12 entries to omp. u undoes."]
+        assert browser.screen_name == "session"
+
+
+async def keys_down_to(browser: Driven, verb: str) -> list[str]:
+    """Return the keys that move from the first row of the actions menu to a verb; the menu is closed again."""
+    await browser.press("g", "x")
+    keys: list[str] = []
+    while not any(row.startswith("▌") and verb in row for row in browser.rows("#dialog-rows")):
+        keys.append("down")
+        await browser.press("down")
+    await browser.press("escape")
+    return keys
 
 
 async def test_nothing_is_animated() -> None:
