@@ -112,7 +112,8 @@ class StatsScreen(CommandScreen[None]):
         self._problem: str | None = None
         self._rows: list[UsageRow] = []
         self._recount = Delayed(self, self._find_again)
-        self._is_counting = self._is_outdated = False
+        self._is_counting = self._is_outdated = self._opens_next = False
+        self._asked = question
         self._asked_at = 0.0
 
     def compose(self) -> ComposeResult:
@@ -225,10 +226,10 @@ class StatsScreen(CommandScreen[None]):
     # -- asking --------------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        self._is_outdated = False
+        self._is_outdated = self._opens_next = False
         span = span_named(self.times, self.browser.now_ms())
         count = self.browser.source.count_usage
-        question = replace(self.question, since=span.since, until=span.until)
+        self._asked = question = replace(self.question, since=span.since, until=span.until)
         if count is None:
             self._problem = "The costs of the sessions cannot be computed."
         else:
@@ -245,6 +246,9 @@ class StatsScreen(CommandScreen[None]):
         elif outcome.value is not None:
             self._problem, self._answer = None, outcome.value
         self._show()
+        opens, self._opens_next = self._opens_next and self.is_top and outcome.error is None, False
+        if opens:
+            self.row_entered()
         if self._is_outdated:
             # Wait as long as the last computation took, so that at most half of the time is spent on computing.
             self._recount.start(max(REFRESH_SECONDS, time.monotonic() - self._asked_at))
@@ -308,7 +312,11 @@ class StatsScreen(CommandScreen[None]):
 
     def do_stats_open(self) -> None:
         """Open the row under the cursor: the sessions of a project, agent, model or provider, or a session's tree."""
-        row, by = self._rows[self.rows_list.cursor], self.question.by
+        answer = self._answer
+        if answer is None or (self._is_counting and answer.question != self._asked):
+            self._opens_next = True  # The rows still answer an earlier question: open the row under the cursor later.
+            return
+        row, by = self._rows[self.rows_list.cursor], answer.table.by
         key = None if row.key is None else str(row.key)
         if by == "project":
             self._go(by="session", cwds=(key or "",))

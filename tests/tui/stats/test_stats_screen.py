@@ -141,6 +141,27 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
         assert browser.screen_name == "browse"
 
 
+async def test_enter_while_another_table_is_counted_opens_a_row_of_that_table(demo: dict[str, Any]) -> None:
+    may_count = threading.Event()
+    count = demo["source"].count_usage
+
+    def late(question: UsageQuestion) -> UsageAnswer:
+        assert question.by == "project" or may_count.wait(60)
+        return count(question)
+
+    async with browsing(**(demo | {"source": replace(demo["source"], count_usage=late)})) as browser:
+        await browser.press("dollar_sign", "down")
+        await browser.press_now("enter", "enter")
+        assert browser.screen_name == "stats"
+        may_count.set()
+        await browser.settle()
+        assert browser.screen_name == "session"
+        await browser.press("escape")
+        assert "by session" in browser.screen_text()
+        await browser.press("escape")
+        assert "by project" in browser.screen_text()
+
+
 async def test_the_dearest_abandoned_branch_opens_at_its_end(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
