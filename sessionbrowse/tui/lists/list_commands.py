@@ -9,9 +9,9 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.library import FOUND_SORTS, SORTS, Folding, after
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
+from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -161,15 +161,19 @@ def do_pin(screen: BrowseScreen) -> None:
         return
     source = browser.source
 
-    def change(job: Job) -> Pins:
+    def change(run: ChangeRun) -> Pins:
         try:
             source.set_pin(summary, not is_ours)
         except OSError as error:
             raise NotPinned(f"The pin cannot be saved: {error.strerror or error}.") from error
         return source.pins()
 
-    screen.lane("pins", screen.updates.take_pins).ask(change)
-    browser.say("No longer pinned." if is_ours else f"Pinned: {clean(summary.title)[:60] or 'the session'}.")
+    def show(pins: Pins) -> None:
+        screen.lane("pins").cancel()  # Pins that were read before are out of date.
+        screen.updates.show_pins(pins)
+        browser.say("No longer pinned." if is_ours else f"Pinned: {clean(summary.title)[:60] or 'the session'}.")
+
+    browser.changes.run(change, show)
 
 
 # -- scope ------------------------------------------------------------------------------------------------------------

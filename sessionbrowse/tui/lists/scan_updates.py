@@ -176,15 +176,18 @@ class ScanUpdates:
     def ask_pins(self) -> None:
         """Read in the background which sessions are pinned."""
         browser = self._screen.browser
-        self._screen.lane("pins", self.take_pins).ask(lambda job: browser.source.pins())
+        self._screen.lane("pins", self._take_pins).ask(lambda job: browser.source.pins())
 
-    def take_pins(self, outcome: Outcome) -> None:
-        """Store the pins that were read, and show the pinned sessions at the top of the list."""
+    def _take_pins(self, outcome: Outcome) -> None:
         if outcome.error is not None:
             self._screen.browser.say(outcome.sentence, "error")
         elif isinstance(outcome.value, Pins):
-            self._screen.state.library.pins = outcome.value
-            self._screen.refresh_sessions()
+            self.show_pins(outcome.value)
+
+    def show_pins(self, pins: Pins) -> None:
+        """Show the pinned sessions at the top of the list."""
+        self._screen.state.library.pins = pins
+        self._screen.refresh_sessions()
 
 
 def _needs_row(command: Command) -> bool:

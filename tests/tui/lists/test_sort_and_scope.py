@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import msgspec
@@ -135,6 +136,30 @@ async def test_a_full_disk_says_that_the_pin_is_not_kept() -> None:
     async with browsing(source) as browser:
         await browser.press("p")
         assert "The pin cannot be saved" in browser.toasts()[-1]
+
+
+async def test_every_pin_is_kept_however_fast_the_keys_and_slow_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.changes.change_runner.PROGRESS_DELAY_S", 60.0)
+    begun, may_write = threading.Event(), threading.Event()
+    pinned: dict[str, bool] = {}
+
+    def slow(chosen: Summary, pin: bool) -> None:
+        begun.set()
+        assert may_write.wait(60)
+        pinned[chosen.name or ""] = pin
+
+    def read() -> Pins:
+        return Pins(frozenset([("pi", name) for name, pin in pinned.items() if pin]))
+
+    listed = [summary(f"/{name}", id=name, name=name, modified=NOW_MS - number) for number, name in enumerate("abcd")]
+    async with browsing(msgspec.structs.replace(fixed_source(listed), set_pin=slow, pins=read)) as browser:
+        await browser.press_now("p")
+        await browser.until(begun.is_set)
+        await browser.press_now("down", "p", "down", "p", "p")
+        may_write.set()
+        await browser.settle()
+        assert pinned == {"a": True, "b": True, "c": False}
+        assert browser.row_list("#sessions").key == "/c"
 
 
 async def test_projects_by_repository_join_its_worktrees() -> None:
