@@ -27,7 +27,7 @@ def do_open(screen: BrowseScreen) -> None:
     """
     if screen.typing and screen.pane != "projects" and screen.search.refuses():
         screen.say_found()
-    elif screen.typing and screen.search.is_unanswered and not screen.sessions_list.was_moved:
+    elif screen.typing and screen.search.is_unanswered:
         screen.search.when_answered(lambda: screen.give(BY_ID["open"]))
     elif screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
@@ -359,13 +359,17 @@ def recall(screen: BrowseScreen, step: int) -> bool:
     return True
 
 
-def do_up(screen: BrowseScreen) -> None:
-    """Move up one row; in an empty search line, bring back the previous query."""
-    if not recall(screen, -1) and (moving := screen.moving()) is not None:
-        moving.go_up()
+def _go(screen: BrowseScreen, step: int) -> None:
+    """Bring back another query in an empty search line, or move by a row, after typed words in what is found."""
+    if recall(screen, step):
+        return
+    if screen.typing and screen.pane == "sessions" and screen.search.is_unanswered:
+        screen.search.when_answered(partial(_go, screen, step))
+    elif (moving := screen.moving()) is not None:
+        (moving.go_down if step > 0 else moving.go_up)()
 
 
-def do_down(screen: BrowseScreen) -> None:
-    """Move down one row; in a search line with an earlier query, bring back the next query."""
-    if not recall(screen, 1) and (moving := screen.moving()) is not None:
-        moving.go_down()
+do_up = partial(_go, step=-1)
+"""Move up one row; in an empty search line, bring back the previous query."""
+do_down = partial(_go, step=1)
+"""Move down one row; in a search line with an earlier query, bring back the next query."""

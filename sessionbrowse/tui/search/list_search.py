@@ -96,7 +96,7 @@ class ListSearch:
         self._progress: SearchProgress | None = None
         self._hits: dict[str, RankedSession] = {}
         self._unfolded: set[str] = set()
-        self._next: Callable[[], object] | None = None
+        self._next: list[Callable[[], object]] = []
 
     # -- the query ----------------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class ListSearch:
         """Search for the text in the search line; if it is not a valid query, keep the results of the last one."""
         from sessionbrowse.model.search.query import BadSearch, parse_question
 
-        self.text, self.problem, self._unfinished, self._next = text, None, None, None
+        self.text, self.problem, self._unfinished, self._next = text, None, None, []
         try:
             query = parse_question(text)
         except BadSearch as error:
@@ -151,7 +151,7 @@ class ListSearch:
         from sessionbrowse.services.background.search_messages import Find
 
         query, state, client = self._query, self._state, self._screen.browser.search_client
-        self._stamp, self._progress, self._next = client.stamp(), None, None
+        self._stamp, self._progress, self._next = client.stamp(), None, []
         if top:
             self._screen.sessions_list.was_moved = False
         self._limit = PAGE_SESSIONS if state.found_sort in ("best", "newest") else ALL_SESSIONS
@@ -221,7 +221,7 @@ class ListSearch:
 
     def when_answered(self, callback: Callable[[], object]) -> None:
         """Call `callback` once the list shows the results of this query; drop the call if the query changes first."""
-        self._next = callback
+        self._next.append(callback)
 
     @property
     def due(self) -> bool:
@@ -282,9 +282,10 @@ class ListSearch:
             kept = paths.index(path) + 1 if path in paths else 0
         self._found = found if is_new else merged(self._found, kept, found, self._hits)
         self._screen.refresh_sessions(top=is_new or not rows.was_moved)
-        waiting, self._next = (None, self._next) if self._is_first else (self._next, None)
-        if waiting is not None and screen.is_top:
-            waiting()
+        waiting, self._next = ([], self._next) if self._is_first else (self._next, [])
+        for callback in waiting:
+            if screen.is_top:
+                callback()
 
     def _scattered(self, known: set[str]) -> list[RankedSession]:
         """Return further sessions that pi's picker finds, whose name or directory has a word's letters in order."""

@@ -108,6 +108,20 @@ async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_wo
                 await browser.press("escape")
 
 
+async def test_keys_that_come_before_the_answer_act_on_what_is_found(demo: dict[str, Any]) -> None:
+    async with searching(demo, "deploy") as browser:
+        await browser.press("down")
+        hit = browser.row_list("#sessions").key
+        assert isinstance(hit, tuple), "the second row is a hit"
+        await browser.press("escape", "escape", "end", "slash")
+        await browser.press_at_once(*"deploy", "down")
+        assert browser.row_list("#sessions").key == hit
+        await browser.press("ctrl+u")
+        await browser.press_at_once(*"deploy", "down", "down", "up", "enter")
+        assert browser.screen_name == "session"
+        assert browser.app.screen.index == hit[1]  # type: ignore[attr-defined]
+
+
 async def test_keys_that_come_at_once_are_all_kept(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press_at_once("slash", *"cookie")
