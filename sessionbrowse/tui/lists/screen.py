@@ -215,6 +215,8 @@ class BrowseScreen(ListScreen):
 
     def give(self, command: Command) -> None:
         """Run a command; one that needs a row is held until the project to open is found."""
+        if self.pane != "projects":
+            self._follow_project()
         if not self.updates.hold(command):
             super().give(command)
 
@@ -355,14 +357,17 @@ class BrowseScreen(ListScreen):
     @on(RowList.Highlighted, "#projects")
     def _project_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
-        if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # The cursor has moved on since this message was sent: another `Highlighted` message follows.
-        self._followed_key = event.key
-        project = event.key[1]
-        if project != self.state.project:
-            self.state.choose_project(project)
-            self.refresh_sessions(top=True)
-            self.refresh_header()
+        self._follow_project()
+
+    def _follow_project(self) -> None:
+        """List the sessions of the project under the cursor, before a key press acts on another project's session."""
+        key = self.projects_list.key
+        if isinstance(key, tuple):
+            self._followed_key = key
+            if key[1] != self.state.project:
+                self.state.choose_project(key[1])
+                self.refresh_sessions(top=True)
+                self.refresh_header()
 
     @on(RowList.Highlighted, "#sessions")
     def _session_highlighted(self, event: RowList.Highlighted) -> None:

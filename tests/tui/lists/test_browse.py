@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from textual.widgets import Input
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Batch
+from tests.support import live_support
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 
@@ -544,6 +546,21 @@ async def test_keys_sent_at_once_mean_what_they_mean_one_by_one(demo: dict) -> N
         )
         assert browser.screen_name == "browse"
         assert "named only" in browser.screen_text()
+
+
+async def test_a_key_acts_on_the_project_that_was_chosen_however_busy_the_screen_is(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("tab", "down")
+        chosen = browser.row_list("#sessions").key
+        await browser.press("tab", "home")
+        may_go_on = asyncio.Event()
+        browser.app.screen.call_later(may_go_on.wait)
+        for key in ("tab", "down"):
+            browser.app.post_message(events.Key(key, None))
+        await live_support.until(lambda: browser.row_list("#sessions").cursor == 1)
+        may_go_on.set()
+        await browser.settle()
+        assert browser.row_list("#sessions").key == chosen
 
 
 async def test_two_hundred_keys_at_once_are_all_counted(demo: dict) -> None:
