@@ -49,7 +49,6 @@ class TimedReads(Generic[T]):
     def read(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
         """Call the function for each path; return its result, or None if it takes too long; `fresh` skips the cache."""
         wanted = list(dict.fromkeys(paths))
-        deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
@@ -61,20 +60,19 @@ class TimedReads(Generic[T]):
             self._asked.update(new)
             awaited = [path for path in wanted if path not in hung]
             self._start_threads(min(_FIRST_THREADS, len(self._queue)))
-            self._wait(awaited, deadline)
+            self._wait(awaited, timeout_s)
             return {path: self._answers.get(path) for path in wanted}
 
-    def _wait(self, awaited: list[str], deadline: float) -> None:
-        answered = -1
-        while any(path not in self._answers for path in awaited):
-            left = deadline - monotonic()
-            if left <= 0:
-                return
+    def _wait(self, awaited: list[str], timeout_s: float) -> None:
+        answered, waited = -1, 0.0
+        while waited < timeout_s and any(path not in self._answers for path in awaited):
             if len(self._answers) == answered and self._queue:
                 # No call returned since the last check, so all threads may be stuck, and one more thread is started.
                 self._start_threads(1)
-            answered = len(self._answers)
-            self._changed.wait(min(left, TAKEOVER_S))
+            answered, begun = len(self._answers), monotonic()
+            self._changed.wait(TAKEOVER_S)
+            # A wait that took longer says that the machine is busy, or was asleep, not that the disk does not answer.
+            waited += min(monotonic() - begun, TAKEOVER_S)
 
     def _start_threads(self, count: int) -> None:
         for _ in range(min(count, MAX_THREADS - self._threads)):

@@ -489,6 +489,23 @@ def test_a_question_that_hangs_is_not_waited_for_again_until_it_is_answered(dead
     assert asked == ["/dead", "/other"]
 
 
+def test_a_machine_that_is_busy_or_was_asleep_is_no_disk_that_does_not_answer(
+    dead: threading.Event, monkeypatch: pytest.MonkeyPatch
+):
+    looks: list[float] = []
+
+    def clock() -> float:
+        """Let 0.4 s pass from one look to the next, and the question be answered late."""
+        looks.append(0.4 * len(looks))
+        if len(looks) > 12:
+            dead.set()
+        return looks[-1]
+
+    monkeypatch.setattr("sessionbrowse.store.find.slow_disks.monotonic", clock)
+    asker: Asker[bool] = Asker(lambda path: dead.wait(20))
+    assert asker.many(["/slow"], timeout_s=1.0) == {"/slow": True}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_asks_by_itself_what_the_other_one_was_asking(dead: threading.Event):
     parent = os.getpid()
