@@ -77,7 +77,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 360,
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 185,
-    "keys after any bytes, while a file is read again; suspending, helper programs; prices; windows of models": 291,
+    "keys after any bytes, typed fast, while work goes on; suspending, helper programs; prices; windows of models": 332,
     "fields on which pi and omp stop: found, repaired, warned of; files of two agents, and of newer ones": 338,
     "words looked up by a search engine, names in tool calls, excluded words, and the search without the engine": 95,
     "the actions menu, one key for a verb, undo that asks, fixed letters, checked keys, messages in a row": 170,

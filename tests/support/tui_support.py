@@ -119,7 +119,8 @@ class Driven:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what no lane of the screen brings about."""
-        for _ in range(5000):
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
             if condition():
                 return
             await self.pilot.pause(0.002)
@@ -127,6 +128,10 @@ class Driven:
 
     def _is_calm(self, background: bool) -> bool:
         screen = self.app.screen
+        if self.app._waiting_keys and not self.app._holds_keys:
+            return False
+        if any(isinstance(each, CommandScreen) and each._open_frames for each in self.app.screen_stack):
+            return False  # A key press, or a result from the background, is being handled.
         works = self.app.scan_lane.busy or self.app.changes.busy or (isinstance(screen, CommandScreen) and screen.busy)
         if works and background:
             return False

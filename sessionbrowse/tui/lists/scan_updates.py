@@ -43,7 +43,6 @@ class ScanUpdates:
         self.in_use: frozenset[str] = frozenset()
         self.failure: str | None = None
         self.refreshing = Delayed(screen, screen.refresh_rows)
-        self._held: Command | None = None
         self._waits_little = False
 
     @cached_property
@@ -77,16 +76,13 @@ class ScanUpdates:
             return False
         if not _needs_row(command):
             return False
-        self._held = command
-        screen.browser.hold_keys()
+        screen.hold(command)
         return True
 
     def give_held(self) -> None:
         """Run the held command, and then the keys pressed after it, once the list has rows or waits no longer."""
-        if self._held is not None and (self._screen.sessions_list.count or not self._screen.state.is_waiting):
-            command, self._held = self._held, None
-            self._screen.browser.release_keys()
-            self._screen.give(command)
+        if self._screen.sessions_list.count or not self._screen.state.is_waiting:
+            self._screen.give_held()
 
     def take_event(self, outcome: Outcome) -> None:
         """Handle an event of the disk monitor or of a scan: sessions found or gone, progress, or a failure."""

@@ -230,6 +230,8 @@ class TreePane:
         self._count_costs()
         if self.filter_line.display:
             self.show_found()
+        if self.wanted == (None, None):
+            self._screen.give_held()
 
     def show_found(self) -> None:
         """Show in the filter line the number of rows that the tree's search found."""

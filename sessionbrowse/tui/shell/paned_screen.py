@@ -11,6 +11,7 @@ from textual import events
 from textual.timer import Timer
 from textual.widget import Widget
 
+from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList
@@ -35,6 +36,20 @@ class PanedScreen(CommandScreen[None]):
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
         self.widths: dict[str, int] = {}
+        self._held: Command | None = None
+
+    def hold(self, command: Command) -> None:
+        """Hold a command that needs rows, and with it all later keys, until `give_held` is called."""
+        self._held = command
+        self.browser.hold_keys()
+
+    def give_held(self) -> None:
+        """Run the command that is held, and then the keys that were pressed after it."""
+        if self._held is not None:
+            command, self._held = self._held, None
+            self.browser.release_keys()
+            if self.is_top:
+                self.give(command)
 
     def keep_view(self) -> None:
         """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""

@@ -502,8 +502,8 @@ def test_a_machine_that_is_busy_or_was_asleep_is_no_disk_that_does_not_answer(
         return looks[-1]
 
     monkeypatch.setattr("sessionbrowse.store.find.slow_disks.monotonic", clock)
-    asker: Asker[bool] = Asker(lambda path: dead.wait(20))
-    assert asker.many(["/slow"], timeout_s=1.0) == {"/slow": True}
+    asker: TimedReads[bool] = TimedReads(lambda path: dead.wait(20))
+    assert asker.read(["/slow"], timeout_s=1.0) == {"/slow": True}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

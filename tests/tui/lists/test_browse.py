@@ -17,7 +17,7 @@ from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Batch
 from tests.support import live_support
-from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
+from tests.support.tui_support import NOW_MS, browsing, demo_options, fixed_source, summary
 
 
 @pytest.fixture(autouse=True)
@@ -295,14 +295,6 @@ class SlowScan:
             yield Batch(batch, done, total)
 
 
-async def until(browser: Driven, condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        await browser.pilot.pause(0.002)
-        if condition():
-            return
-    raise AssertionError("it did not happen")
-
-
 def some(first: int, last: int) -> list[Summary]:
     return [
         summary(f"/{number:04d}.jsonl", first_message=f"session {number}", modified=float(NOW_MS - number), cwd="/p")
@@ -315,18 +307,18 @@ async def test_rows_stream_in_and_the_cursor_stays_on_its_session() -> None:
     async with browsing(fixed_source(scan=scan), settle=False) as browser:
         assert "Reading sessions …" in browser.screen_text()
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 100)
+        await browser.until(lambda: browser.row_list("#sessions").count == 100)
         assert "reading" in browser.screen_text().split("\n")[0]
         assert "100/300" in browser.screen_text().split("\n")[0]
         await browser.pilot.press("down", "down")
         assert browser.row_list("#sessions").key == "/0102.jsonl"
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 200)
+        await browser.until(lambda: browser.row_list("#sessions").count == 200)
         assert browser.row_list("#sessions").key == "/0102.jsonl"
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 300)
+        await browser.until(lambda: browser.row_list("#sessions").count == 300)
         assert browser.row_list("#sessions").key == "/0102.jsonl"
-        await until(browser, lambda: "reading" not in browser.screen_text().split("\n")[0])
+        await browser.until(lambda: "reading" not in browser.screen_text().split("\n")[0])
 
 
 @pytest.mark.parametrize("has_sessions", [True, False])
@@ -337,12 +329,13 @@ async def test_keys_pressed_before_the_folder_is_found_act_on_its_rows(has_sessi
     options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
-        await until(browser, lambda: "3 sessions" in browser.screen_text())
+        await browser.until(lambda: "3 sessions" in browser.screen_text())
         await browser.press_now("down", "space", "down")
         assert browser.row_list("#sessions").count == 0
         assert browser.toasts() == []
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").cursor == 2)
+        await browser.until(lambda: browser.row_list("#sessions").cursor == 2)
+        await browser.settle()
         assert browser.row_list("#sessions").marks == {"/here/1.jsonl" if has_sessions else "/other/1.jsonl"}
 
 
@@ -354,9 +347,9 @@ async def test_a_folder_that_is_not_among_the_first_sessions_is_waited_for_only_
     options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 3)
+        await browser.until(lambda: browser.row_list("#sessions").count == 3)
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 6)
+        await browser.until(lambda: browser.row_list("#sessions").count == 6)
 
 
 async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> None:
@@ -364,12 +357,12 @@ async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> No
     options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
-        await until(browser, lambda: "1 session" in browser.screen_text())
+        await browser.until(lambda: "1 session" in browser.screen_text())
         assert browser.row_list("#sessions").count == 0
         await browser.press_now("tab")
         assert list(browser.row_list("#sessions").keys) == ["/other/a.jsonl"]
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 2)
+        await browser.until(lambda: browser.row_list("#sessions").count == 2)
 
 
 async def test_a_folder_that_is_found_late_leaves_the_rows_under_a_moved_cursor() -> None:
@@ -377,12 +370,12 @@ async def test_a_folder_that_is_found_late_leaves_the_rows_under_a_moved_cursor(
     options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
-        await until(browser, lambda: "3 sessions" in browser.screen_text())
+        await browser.until(lambda: "3 sessions" in browser.screen_text())
         browser.app.screen.updates.stop_waiting()  # type: ignore[attr-defined]
         await browser.press_now("down")
         assert browser.row_list("#sessions").key == "/0001.jsonl"
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 4)
+        await browser.until(lambda: browser.row_list("#sessions").count == 4)
         assert browser.row_list("#sessions").key == "/0001.jsonl"
 
 
@@ -390,11 +383,11 @@ async def test_typing_works_while_sessions_are_being_read() -> None:
     scan = SlowScan([some(0, 100), some(100, 200)])
     async with browsing(fixed_source(scan=scan), settle=False) as browser:
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 100)
+        await browser.until(lambda: browser.row_list("#sessions").count == 100)
         await browser.pilot.press("slash", *"session", "space", "1", "5")
-        await until(browser, lambda: browser.row_list("#sessions").count == 1)
+        await browser.until(lambda: browser.row_list("#sessions").count == 1)
         scan.let_one_through()
-        await until(browser, lambda: browser.row_list("#sessions").count == 11)
+        await browser.until(lambda: browser.row_list("#sessions").count == 11)
         assert list(browser.row_list("#sessions").keys)[:2] == ["/0015.jsonl", "/0150.jsonl"]
 
 

@@ -100,6 +100,30 @@ async def test_a_session_opened_from_a_filtered_list_stands_at_what_was_said_and
         assert len(listed(browser)) == 5
 
 
+async def test_n_pressed_fast_skips_no_session(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for name in "abc":
+        said = [user("1", None, f"An okapi {name}?"), answer("2", "1", name), user("3", "2", f"The okapi {name}!")]
+        write(folder(store) / f"{name}.jsonl", header(name), *said)
+    index_of(store, tmp_path / "cache")
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
+        await browser.press("slash")
+        await browser.type("okapi")
+        places = []
+        for keys in (["n"], ["n"] * 2, ["n"] * 3):
+            await browser.press("home", "enter")
+            assert browser.screen_name == "session"
+            await browser.press(*keys)
+            one_by_one = browser.app.place, place(browser)
+            await browser.press("escape", "home", "enter")
+            await browser.press_at_once(*keys)
+            assert (browser.app.place, place(browser)) == one_by_one
+            places.append(one_by_one)
+            await browser.press("escape")
+        assert len({path for path, _ in places}) > 1
+
+
 async def test_without_a_filter_no_words_are_taken_into_the_tree(tmp_path: Path) -> None:
     async with listing(tmp_path) as browser:
         await browser.press("enter", "n")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.segment import Segment
 
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.session.tree_search import make_rows
 from sessionbrowse.tui.widgets.text_view import TextView
@@ -502,9 +505,48 @@ def user(number: int, parent: str | None, text: str) -> dict:
     }
 
 
+def opened_after(event: threading.Event) -> Callable[[str, str | None], Session]:
+    """Return a function that reads a session, but only after an event."""
+
+    def late(path: str, agent: str | None) -> Session:
+        assert event.wait(60)
+        return open_session(path, agent)
+
+    return late
+
+
 async def open_file(browser: Driven) -> None:
     await browser.press("enter")
     assert browser.screen_name == "session"
+
+
+@pytest.mark.parametrize(("keys", "row"), [(["up"], "user: two"), (["home"], "user: one"), (["up", "up"], "user: one")])
+async def test_keys_that_come_before_the_session_is_read_move_in_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: list[str], row: str
+) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.session.screen.HOLD_SECONDS", 60.0)
+    may_read = threading.Event()
+    lines = [user(1, None, "one"), user(2, "00000001", "two"), user(3, "00000002", "three")]
+    path = write_session(tmp_path / "a.jsonl", *lines)
+    source = fixed_source([summary(str(path), name="slow")], sessions=opened_after(may_read))
+    async with browsing(source, settle=False) as browser:
+        await browser.until(lambda: browser.row_list("#sessions").count)
+        await browser.press_now("enter", *keys)
+        assert browser.screen_name == "session"
+        may_read.set()
+        await browser.settle()
+        assert row in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_escape_leaves_a_session_that_is_never_read_also_after_another_key(tmp_path: Path) -> None:
+    never = threading.Event()
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"))
+    source = fixed_source([summary(str(path), name="hung")], sessions=opened_after(never))
+    async with browsing(source, settle=False) as browser:
+        await browser.until(lambda: browser.row_list("#sessions").count)
+        await browser.press_now("enter", "up", "escape")
+        await browser.until(lambda: browser.screen_name == "browse")
+        never.set()
 
 
 async def test_a_damaged_file_opens_and_says_where_it_is_damaged(tmp_path: Path) -> None:

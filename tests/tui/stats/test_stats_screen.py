@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
 
 async def test_enter_while_another_table_is_counted_opens_a_row_of_that_table(demo: dict[str, Any]) -> None:
     may_count = threading.Event()
-    count = demo["source"].count_usage
+    count: Callable[[UsageQuestion], UsageAnswer] = demo["source"].count_usage
 
     def late(question: UsageQuestion) -> UsageAnswer:
         assert question.by == "project" or may_count.wait(60)
