@@ -161,9 +161,9 @@ class AskScreen(Dialog[str | None]):
         right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
         return sides(left, right, width, least=0)
 
-    async def _carry_out(self, event: events.Key) -> bool:
+    async def take_key(self, event: events.Key) -> bool:
         """Handle a key press; the letter of an answer closes the dialog before the next key press is handled."""
-        if await super()._carry_out(event):
+        if await super().take_key(event):
             return True
         if (key := self.answer_of(event)) is not None:
             self.dismiss(key)

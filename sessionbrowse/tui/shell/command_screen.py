@@ -163,7 +163,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         await self.wait_until_mounted(MOUNT_SECONDS)
         async with self._in_one_frame():
             self.expect(None)
-            is_done = await self._carry_out(event)
+            is_done = await self.take_key(event)
             # Wait for the background result that the command expects, unless further key presses are waiting.
             if self._awaited is not None and not self.app.message_queue_size:
                 with suppress(TimeoutError):
@@ -200,7 +200,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         else:
             self.call_after_refresh(callback)
 
-    async def _carry_out(self, event: events.Key) -> bool:
+    async def take_key(self, event: events.Key) -> bool:
+        """Edit the focused text line, or run the command of a key press; return False if the key does nothing here."""
         focused = self.focused
         if not isinstance(focused, Input):
             command = self.browser.keys.find(event.key, self.active_contexts())
