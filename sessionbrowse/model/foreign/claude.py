@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
+from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.foreign.claude_records import (
     HIDDEN,
     NO_TEXT,
@@ -30,6 +31,7 @@ from sessionbrowse.model.foreign.claude_records import (
     is_record,
     parent_of,
     passed_name,
+    result_blocks,
     results_in,
     said,
     spoken_kind,
@@ -72,9 +74,9 @@ _NEAR = 1000
 def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Translated:
     """Translate the lines of a Claude Code transcript; the file `path` itself is not read.
 
-    With `brief`, entries have only the content that a list of sessions needs, which is faster.
+    With `brief`, a sketch replaces the entries where that is possible, which is faster.
     """
-    transcript = _Transcript(lines, path, brief)
+    transcript = _Transcript(lines, path)
     return (transcript.sketched() if brief else None) or transcript.translated()
 
 
@@ -89,11 +91,10 @@ class _Answer(Struct):
 class _Transcript:
     """Reads all records of one file, then makes the entries in file order."""
 
-    def __init__(self, lines: Iterable[bytes], path: str, brief: bool) -> None:
+    def __init__(self, lines: Iterable[bytes], path: str) -> None:
         self._path = path
-        self._brief = brief
         self._records = Records(lines, ClaudeRecord, is_record)
-        self._chain = Chain(AGENT, brief=brief)
+        self._chain = Chain(AGENT)
         self._nodes: dict[str, ClaudeRecord] = {}
         self._answers: dict[str, _Answer] = {}
         self._calls: dict[str, tuple[str, str]] = {}
@@ -356,8 +357,8 @@ class _Transcript:
                 self._place_answer(record, answer)
         elif kind == "unknown":
             key = key or f"{self._id()}:{record.number}"
-            whole = {} if self._brief else record.whole()
-            record.entry = self._chain.unknown(record.type or "without type", whole, key, self._chain.last, timestamp)
+            kind = record.type or "without type"
+            record.entry = self._chain.unknown(kind, record.whole(), key, self._chain.last, timestamp)
         elif kind == "compaction":
             self._place_compaction(record)
         elif kind == "prompt":
@@ -388,12 +389,8 @@ class _Transcript:
 
     def _place_answer(self, first: ClaudeRecord, answer: _Answer) -> None:
         records = answer.records
-        blocks = [block for record in records for block in blocks_in(record.message.content)]
-        has_calls = "tool_use" in [block.type for block in blocks]
-        if self._brief:
-            content: list[Object] = [{"type": "toolCall"}] if has_calls else []
-        else:
-            content = [block for record in records for block in answer_blocks(content_of(record))]
+        content = [block for record in records for block in answer_blocks(record)]
+        has_calls = "toolCall" in [block["type"] for block in content]
         message = first.message
         fields: Object = {
             "content": content,
@@ -413,15 +410,14 @@ class _Transcript:
 
     def _place_results(self, record: ClaudeRecord) -> None:
         """Make an entry for each tool result in a record; its parent is the answer or the previous result."""
-        found = results_in(record)
-        content = [] if self._brief else objects_of(content_of(record))
-        results = [block for block in content if block.get("type") == "tool_result"]
-        beside = [block for block in content if block.get("type") != "tool_result"]
-        for number, call in enumerate(found):
-            blocks: list[Object] = []
-            if not self._brief:
-                blocks = blocks_of(results[number].get("content"), "")
-                blocks += blocks_of(beside, "") if number == len(found) - 1 else []
+        content = blocks_in(record.message.content)
+        found = [block for block in content if block.type == "tool_result"]
+        for number, result in enumerate(found):
+            call = result.tool_use_id
+            blocks = result_blocks(result.content)
+            if len(content) > len(found) == number + 1:
+                beside = [one for one in objects_of(content_of(record)) if one.get("type") != "tool_result"]
+                blocks = (loads(bytes(blocks)) if isinstance(blocks, Raw) else blocks) + blocks_of(beside, "")
             made = self._chain.message(
                 "toolResult",
                 f"{record.uuid}:{number}" if number else record.uuid,
@@ -431,7 +427,7 @@ class _Transcript:
                     "toolCallId": call,
                     "toolName": self._calls[call][1] if call in self._calls else "",
                     "content": blocks,
-                    "isError": not self._brief and results[number].get("is_error") is True,
+                    "isError": bytes(result.is_error) == b"true",
                 },
                 in_line=True,
             )

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
-from msgspec import UNSET, Struct, UnsetType, field
-from msgspec.json import Decoder
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from sessionbrowse.format.json_value import Json
-from sessionbrowse.format.lines import is_deep
-from sessionbrowse.format.ordinary_line import REFUSALS
+from sessionbrowse.format.json_value import Json, loads
 from sessionbrowse.model.foreign.translated import (
     Object,
-    Raw,
+    RawLine,
     Tokens,
     as_text,
+    is_string,
     object_of,
     objects_of,
     text_block,
@@ -75,13 +72,18 @@ STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error
 
 
 class Block(Struct, gc=False):
-    """A block of a prompt, an answer or a result, with only the fields that a list needs."""
+    """A block of a prompt, an answer or a result; JSON that entries only copy is not decoded."""
 
     type: str = ""
     id: str = ""
     name: str = ""
     text: str = ""
     tool_use_id: str = ""
+    thinking: Raw = Raw()
+    signature: Raw = Raw()
+    input: Raw = Raw()
+    content: Raw = Raw()
+    is_error: Raw = Raw()
 
 
 class AnswerUsage(Struct, gc=False):
@@ -121,7 +123,7 @@ class PromptOrigin(Struct, frozen=True, gc=False):
 _NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin()
 
 
-class ClaudeRecord(Raw, kw_only=True, gc=False):
+class ClaudeRecord(RawLine, kw_only=True, gc=False):
     """A line of Claude Code, with the fields that decide its kind and its place in the tree.
 
     The fields from `kind` on are not in the file: `kind` is the kind of entry that the record becomes, "" if none.
@@ -243,22 +245,7 @@ def content_of(record: ClaudeRecord) -> Json:
     """Return the whole content of a message or of a queued prompt."""
     if record.type == "attachment":
         return object_of(record.whole().get("attachment")).get("prompt")
-    with suppress(*REFUSALS):
-        if not is_deep(record.raw):
-            # Records of results also have a second copy of the result outside the message; it is not decoded.
-            return _decode_content(record.raw).message.content
     return object_of(record.whole().get("message")).get("content")
-
-
-class _Content(Struct):
-    content: Json = None
-
-
-class _WithContent(Struct):
-    message: _Content
-
-
-_decode_content = Decoder(_WithContent).decode
 
 
 def blocks_in(content: str | list[Block]) -> list[Block]:
@@ -295,29 +282,35 @@ def blocks_of(content: Json, words: str) -> list[Object]:
     return made
 
 
-def answer_blocks(content: Json) -> list[Object]:
+def answer_blocks(record: ClaudeRecord) -> list[Object]:
     """Convert the content of an answer's record to pi's blocks."""
-    return [text_block(content)] if isinstance(content, str) else [_answer_block(one) for one in objects_of(content)]
+    content = record.message.content
+    if isinstance(content, str):
+        return [text_block(content)] if content else []
+    return [_answer_block(block, record, number) for number, block in enumerate(content)]
 
 
-def _answer_block(block: Object) -> Object:
-    kind = block.get("type")
-    if kind == "text":
-        return text_block(text_of(block.get("text")))
-    if kind == "thinking":
-        made: Object = {"type": "thinking", "thinking": text_of(block.get("thinking"))}
-        return {**made, "thinkingSignature": block["signature"]} if text_of(block.get("signature")) else made
-    if kind == "redacted_thinking":
-        signature = text_of(block.get("data"))
-        text = "[Reasoning redacted]"
+def _answer_block(block: Block, record: ClaudeRecord, number: int) -> Object:
+    match block.type:
+        case "text":
+            return text_block(block.text)
+        case "thinking":
+            made: Object = {"type": "thinking", "thinking": block.thinking if is_string(block.thinking) else ""}
+            return {**made, "thinkingSignature": block.signature} if is_string(block.signature, 1) else made
+        case "tool_use":
+            given: Json = block.input
+            if not bytes(given).startswith(b"{"):
+                given = {} if bytes(given) in (b"", b"null") else {"input": given}
+            return {"type": "toolCall", "id": block.id, "name": block.name, "arguments": given}
+    whole = objects_of(content_of(record))[number]
+    if block.type == "redacted_thinking":
+        text, signature = "[Reasoning redacted]", text_of(whole.get("data"))
         return {"type": "thinking", "thinking": text, "thinkingSignature": signature, "redacted": True}
-    if kind == "tool_use":
-        given = block.get("input")
-        arguments = given if isinstance(given, dict) else {} if given is None else {"input": given}
-        return {
-            "type": "toolCall",
-            "id": text_of(block.get("id")),
-            "name": text_of(block.get("name")),
-            "arguments": arguments,
-        }
-    return text_block(as_text(block))
+    return text_block(as_text(whole))
+
+
+def result_blocks(content: Raw) -> Json:
+    """Convert the content of a tool result to pi's blocks."""
+    if is_string(content):
+        return Raw(b'[{"type":"text","text":%b}]' % content) if is_string(content, 1) else []
+    return blocks_of(loads(bytes(content)) if content else [], "")

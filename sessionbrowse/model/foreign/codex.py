@@ -12,17 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.foreign.codex_items import (
     CALLS,
     NO_PAYLOAD,
-    OUTPUTS,
-    PASSED_ITEMS,
-    PASSED_LINES,
     Counts,
     Info,
     Line,
     Meta,
-    Payload,
     answer_blocks,
     blocks_of,
     call_block,
@@ -30,10 +27,9 @@ from sessionbrowse.model.foreign.codex_items import (
     event_text,
     is_injected,
     is_message,
-    is_passed,
     is_record,
     meta_of,
-    output_of,
+    output_blocks,
     part_of,
     said,
     texts_in,
@@ -77,9 +73,9 @@ def codex(
     """Translate the lines of a Codex rollout; the file `path` itself is not read.
 
     `name` is the name in Codex's index of names. With `copied`, history that was copied from the parent is included.
-    With `brief`, entries have only the content that a list of sessions needs, which is faster.
+    With `brief`, a sketch replaces the entries where that is possible, which is faster.
     """
-    rollout = _Rollout(lines, path, copied, brief)
+    rollout = _Rollout(lines, path, copied)
     return (rollout.sketched(name) if brief else None) or rollout.translated(name)
 
 
@@ -91,9 +87,8 @@ def _is_part(text: str, words: str) -> bool:
 class _Rollout:
     """Reads all lines of one file, then makes the entries in file order."""
 
-    def __init__(self, lines: Iterable[bytes], path: str, copied: bool, brief: bool) -> None:
+    def __init__(self, lines: Iterable[bytes], path: str, copied: bool) -> None:
         self._path = path
-        self._brief = brief
         self._records = Records(lines, Line, is_record)
         self._lines = self._records.found
         for line in [line for line in self._lines if line.payload is NO_PAYLOAD]:
@@ -104,37 +99,32 @@ class _Rollout:
         named = _UUID.search(os.path.basename(path))
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._with_copied = copied
-        self._chain = Chain(AGENT, brief=brief)
+        self._chain = Chain(AGENT)
         self._at: str | None = None
         self._answer: Object | None = None
         self._newest: Object | None = None
         self._is_open = False
         self._calls: set[str] = set()
         self._named: set[str] = set()
-        self._results: list[tuple[Line, str, str]] = []
+        self._results: list[tuple[Line, str, Json]] = []
         self._outputs: dict[str, list[Line]] = {}
         self._prompts: list[str | None] = []
         self._total: Counts | None = None
         self._model = ""
         self._searches = 0
-        self._said: set[str] = set()
+        self._untold: set[str] = set()
         self._has_ended = True
 
     def translated(self, name: str | None) -> Translated:
         self._mark_copied()
-        self._mark_prompts()
-        for line in self._lines:
-            if line.type != "response_item":
-                continue
-            if line.kind in CALLS:
-                if self._with_copied or not line.is_copied:
-                    self._calls.add(line.payload.call_id)
-            elif line.kind in OUTPUTS:
-                self._outputs.setdefault(line.payload.call_id, []).append(line)
-            elif line.kind == "reasoning" or is_message(line, "assistant"):
-                self._said.update(texts_in(line.payload))
-        for line in self._lines:
-            self._place(line)
+        parts = self._mark_prompts()
+        by_part = self._by_part(parts)
+        self._calls = {one.payload.call_id for one in by_part["c"] if self._with_copied or not one.is_copied}
+        for line in by_part["o"]:
+            self._outputs.setdefault(line.payload.call_id, []).append(line)
+        self._untold = _untold(by_part)
+        for line, part in zip(self._lines, parts, strict=True):
+            self._place(line, part)
         self._close()
         if self._base():
             self._chain.unread["earlier history in another file"] += 1
@@ -153,19 +143,14 @@ class _Rollout:
         lines, records = self._lines, self._records
         if records.bad or records.torn or self._own is None or self._may_be_copied():
             return None
-        marks = self._mark_prompts()
-        parts = "".join(marks)
-        by_part: dict[str, list[Line]] = {part: [] for part in "aceoprt"}
-        for part, line in zip(marks, lines, strict=True):
-            by_part.setdefault(part, []).append(line)
+        parts = "".join(self._mark_prompts())
+        by_part = self._by_part(parts)
         answers, prompts = list(_ANSWERS.finditer(parts)), by_part["p"]
         calls = [line.payload.call_id for line in by_part["c"] if line.payload.call_id]
         outputs = Counter([line.payload.call_id for line in by_part["o"]])
         first_count = next((at for at, part in enumerate(parts) if part == "t" and lines[at].payload.info), len(parts))
         is_ordinary = "?" not in parts and "" not in outputs and len(set(calls)) == len(calls)
-        if not is_ordinary or first_count < (answers[0].start() if answers else len(parts)):
-            return None
-        if not self._tells_items([line.payload for line in by_part["e"]], [*by_part["a"], *by_part["r"]]):
+        if not is_ordinary or first_count < (answers[0].start() if answers else len(parts)) or _untold(by_part):
             return None
         tokens, total = 0, None
         for info in [line.payload.info for line in by_part["t"]]:
@@ -204,15 +189,12 @@ class _Rollout:
         is_own = name is not None
         return self._chain.translated(header, records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
 
-    @staticmethod
-    def _tells_items(events: list[Payload], items: list[Line]) -> bool:
-        """Return True if the items contain all texts of the events."""
-        contents = [content for line in items for content in (line.payload.content, line.payload.summary)]
-        usual = {part.text for content in contents if content.__class__ is list for part in content}
-        if all((one.message or one.text) in usual and not (one.content or one.summary) for one in events):
-            return True
-        known = {text for line in items for text in texts_in(line.payload)}
-        return known.issuperset([text for one in events for text in texts_in(one)])
+    def _by_part(self, parts: Iterable[str]) -> dict[str, list[Line]]:
+        """Return the lines of each part (see `part_of`)."""
+        found: dict[str, list[Line]] = {part: [] for part in "aceoprt"}
+        for part, line in zip(parts, self._lines, strict=True):
+            found.setdefault(part, []).append(line)
+        return found
 
     def _name(self, name: str | None) -> str | None:
         """Return the name in Codex's index, else the last in the file."""
@@ -296,81 +278,56 @@ class _Rollout:
 
     # ---- making entries
 
-    def _place(self, line: Line) -> None:
-        """Make the entries of a line."""
+    def _place(self, line: Line, part: str) -> None:
+        """Make the entries of a line; `part` is its part (see `part_of`)."""
+        kind, about = line.kind, line.payload
         is_left_out = line.is_copied and not self._with_copied
-        if line.type == "turn_context":
-            self._model = line.payload.model or self._model
-        elif line.kind == "token_count" and line.type == "event_msg":
+        if part == "x":
+            self._model = about.model or self._model
+        elif part == "t":
             self._count(line)
+        elif kind in _ENDS and not is_left_out:
+            self._has_ended = True
         if is_left_out:
             self._chain.unread["copied from the parent session"] += 1
-        elif line.type == "response_item":
-            self._place_item(line)
-        elif line.type == "event_msg":
-            self._place_event(line)
-        elif line.type == "compacted":
-            self._place_compaction(line)
-        elif line is self._own:
-            return
-        elif line.type in PASSED_LINES:
-            self._chain.unread[line.type] += 1
-        else:
-            self._unknown(line.type or "without type", line)
-
-    def _place_item(self, line: Line) -> None:
-        kind, about = line.kind, line.payload
-        if kind == "reasoning" or kind in CALLS or is_message(line, "assistant"):
-            self._add_to_answer(line)
-        elif kind in OUTPUTS:
+        elif part in "rac":
+            self._add_to_answer(line, [self._called(line)] if part == "c" else answer_blocks(line))
+        elif part == "e" and not self._untold.isdisjoint(texts_in(about)):
+            # The event has a text that is in no item, so it becomes an entry.
+            text = "\n".join(texts_in(about))
+            is_text = kind == "agent_message"
+            self._add_to_answer(line, [text_block(text) if is_text else {"type": "thinking", "thinking": text}])
+        elif part == "o":
             self._close()
             if about.call_id not in self._calls:
-                output = self._whole(line).get("output")
+                output = line.item().get("output")
                 self._note("result", plain(output) or as_text(output), line, shown=True)
-        elif kind == "message" and line.role == "prompt":
+        elif part == "p":
             self._prompt(line)
-        elif kind == "message":
-            self._note("context", said(about.content), line, shown=False)
-        elif kind == "agent_message":
-            text = about.message or said(about.content) or as_text(self._whole(line))
-            self._note("agent_message", text, line, shown=True)
-        elif kind in PASSED_ITEMS:
-            self._chain.unread[kind] += 1
-        else:
-            self._unknown(kind or "without type", line)
-
-    def _whole(self, line: Line) -> Object:
-        """Return the whole payload of a line; an empty object if entries are made only for a list."""
-        return {} if self._brief else line.item()
-
-    def _place_event(self, line: Line) -> None:
-        kind, event = line.kind, line.payload
-        if kind in _ENDS:
-            self._has_ended = True
-        if line.role == "prompt":
-            self._prompt(line)
+        elif part == "n":
+            is_context = kind == "message"
+            text = said(about.content) or ("" if is_context else about.message or as_text(line.item()))
+            note = "context" if is_context else kind.removeprefix("stream_")
+            self._note(note, text, line, shown=not is_context)
+        elif part == "k":
+            self._place_compaction(line)
+        elif part == "b":
+            if self._answer is not None:
+                self._answer["message"]["stopReason"] = "aborted"
+            self._close()
         elif kind == "thread_rolled_back":
             self._close()
-            dropped = number_of(event.num_turns)
+            dropped = number_of(about.num_turns)
             if dropped and self._prompts:
                 self._at = self._prompts[-min(dropped, len(self._prompts))]
                 del self._prompts[-dropped:]
             self._answer = None
-        elif kind == "turn_aborted":
-            if self._answer is not None:
-                self._answer["message"]["stopReason"] = "aborted"
-            self._close()
-        elif kind in ("agent_message", "agent_reasoning") and not self._said.issuperset(texts_in(event)):
-            # The event has a text that is in no item, so it becomes an entry.
-            text = "\n".join(texts_in(event))
-            is_text = kind == "agent_message"
-            self._add_to_answer(line, [text_block(text) if is_text else {"type": "thinking", "thinking": text}])
-        elif kind in ("error", "stream_error"):
-            self._note("error", event.message or as_text(self._whole(line)), line, shown=True)
-        elif is_passed(kind):
-            self._chain.unread[f"event {kind}"] += 1
-        else:
-            self._unknown(f"event {kind}", line)
+        elif line is not self._own:
+            about_it = {"response_item": kind, "event_msg": f"event {kind}"}.get(line.type, line.type)
+            if part == "?":
+                self._unknown(about_it or "without type", line)
+            else:
+                self._chain.unread[about_it] += 1
 
     def _prompt(self, line: Line) -> None:
         notes, content = _asked(line)
@@ -382,11 +339,11 @@ class _Rollout:
         made = self._chain.message("user", self._key(line), self._at, line.timestamp, {"content": content})
         self._at = made["id"]
 
-    def _add_to_answer(self, line: Line, blocks: list[Object] | None = None) -> None:
-        """Add an item, or the given blocks, to the current answer; begin a new answer if there is none."""
+    def _add_to_answer(self, line: Line, blocks: list[Object]) -> None:
+        """Add blocks to the current answer; begin a new answer if there is none."""
         self._has_ended = False
         if not self._is_open or self._answer is None:
-            self._answer = self._chain.message(
+            self._answer = self._newest = self._chain.message(
                 "assistant",
                 self._key(line),
                 self._at,
@@ -399,14 +356,14 @@ class _Rollout:
                     "stopReason": "stop",
                 },
             )
-            self._newest = self._answer
             self._at, self._is_open = self._answer["id"], True
         message = self._answer["message"]
-        if line.kind not in CALLS:
-            if blocks is None:
-                blocks = _brief_blocks(line) if self._brief else answer_blocks(line.item())
-            message["content"] += blocks
-            return
+        message["content"] += blocks
+        if line.kind in CALLS:
+            message["stopReason"] = "toolUse"
+
+    def _called(self, line: Line) -> Object:
+        """Return the block of a call, and keep the call's outputs until the answer ends."""
         call = line.payload.call_id
         outputs = [] if call in self._named else self._outputs.get(call, [])
         if not call or call in self._named:
@@ -414,17 +371,13 @@ class _Rollout:
             self._searches += 1
             call = f"{call or line.kind}_{self._searches}"
         self._named.add(call)
-        block: Object = {"type": "toolCall", "id": call, "name": ""}
-        if not self._brief:
-            block = call_block(line.item(), call)
-        message["content"].append(block)
-        message["stopReason"] = "toolUse"
+        block = call_block(line, call)
         results = [output for output in outputs if self._with_copied or not output.is_copied]
-        self._results += [(output, call, text_of(block["name"])) for output in results]
+        self._results += [(output, call, block["name"]) for output in results]
+        return block
 
-    def _result(self, line: Line, call: str, name: str) -> None:
-        item = self._whole(line)
-        content, is_error = ([], False) if self._brief else output_of(item.get("output", item.get("tools")))
+    def _result(self, line: Line, call: str, name: Json) -> None:
+        content, is_error = output_blocks(line)
         made = self._chain.message(
             "toolResult",
             self._key(line),
@@ -434,7 +387,7 @@ class _Rollout:
                 "toolCallId": call,
                 "toolName": name,
                 "content": content,
-                "isError": is_error or item.get("status") == "failed",
+                "isError": is_error,
             },
         )
         self._at = made["id"]
@@ -442,7 +395,7 @@ class _Rollout:
     def _place_compaction(self, line: Line) -> None:
         summary = line.payload.message.strip()
         if not summary:
-            kept = objects_of(self._whole(line).get("replacement_history"))
+            kept = objects_of(line.item().get("replacement_history"))
             told = [f"{text_of(one.get('role'))}: {plain(one.get('content'))}" for one in kept if one.get("content")]
             summary = "\n\n".join([NO_SUMMARY, *told])
         self._close()
@@ -465,7 +418,7 @@ class _Rollout:
 
     def _unknown(self, kind: str, line: Line) -> None:
         self._close()
-        self._at = self._chain.unknown(kind, self._whole(line), self._key(line), self._at, line.timestamp)
+        self._at = self._chain.unknown(kind, line.item(), self._key(line), self._at, line.timestamp)
 
     def _close(self) -> None:
         """End the current answer; make the entries of its results, in file order."""
@@ -544,9 +497,14 @@ class _Rollout:
         return made
 
 
-def _brief_blocks(line: Line) -> list[Object]:
-    """Return an empty text block if an answer's item has text: a list only needs to know that there is some."""
-    return [{"type": "text", "text": ""}] if line.kind == "message" and line.payload.content not in (None, []) else []
+def _untold(by_part: dict[str, list[Line]]) -> set[str]:
+    """Return the texts in events that are in no item of an answer."""
+    events, items = ([line.payload for part in parts for line in by_part[part]] for parts in ("e", "ar"))
+    contents = [content for one in items for content in (one.content, one.summary)]
+    usual = {part.text for content in contents if content.__class__ is list for part in content}
+    if all((one.message or one.text) in usual and not (one.content or one.summary) for one in events):
+        return set()
+    return {text for one in events for text in texts_in(one)} - {text for one in items for text in texts_in(one)}
 
 
 def _used(info: Info) -> Object:

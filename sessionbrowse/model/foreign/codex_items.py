@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache, lru_cache
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.ordinary_line import REFUSALS
 from sessionbrowse.model.foreign.translated import (
     Object,
-    Raw,
+    RawLine,
     Tokens,
     as_text,
+    is_string,
     object_of,
     objects_of,
     text_block,
@@ -107,6 +109,11 @@ class Payload(Struct, frozen=True, gc=False):
     message: str = ""
     text: str = ""
     call_id: str = ""
+    name: Raw = Raw()
+    arguments: Raw = Raw()
+    input: Raw = Raw()
+    output: Raw = Raw()
+    status: Raw = Raw()
     info: Info | None = None
     item: Payload | None = None
     content_item_kinds: Json = None
@@ -133,7 +140,7 @@ class Meta(Struct, frozen=True, gc=False):
 NO_PAYLOAD = Payload()
 
 
-class Line(Raw, kw_only=True, gc=False):
+class Line(RawLine, kw_only=True, gc=False):
     """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
 
     The fields from `is_copied` on are not in the file: `words` are the user's words in a prompt's event, "" without an
@@ -164,7 +171,12 @@ class _Head(Struct):
     payload: Meta
 
 
-_decode_head = Decoder(_Head).decode
+class _Copied(Struct):
+    payload: Raw
+
+
+_decode_head, _decode_copied = Decoder(_Head).decode, Decoder(_Copied).decode
+_decode_text, _decode_raw = Decoder(str).decode, Decoder(Raw).decode
 
 
 def meta_of(line: Line) -> Meta:
@@ -266,23 +278,41 @@ def blocks_of(content: Json) -> list[Object]:
     return made
 
 
-def answer_blocks(item: Object) -> list[Object]:
+def answer_blocks(line: Line) -> list[Object]:
     """Convert an item with reasoning or text of the model to pi's content blocks.
 
     Reasoning that is stored encrypted becomes an empty thinking block.
     """
-    if item.get("type") == "message":
-        return blocks_of(item.get("content"))
-    texts = [text_of(one.get("text")) for one in (*objects_of(item.get("summary")), *objects_of(item.get("content")))]
-    return [{"type": "thinking", "thinking": "\n\n".join(filter(None, texts)), "thinkingSignature": as_text(item)}]
+    about = line.payload
+    summary, said = (
+        [one.text for one in each] if isinstance(each, list) else [] for each in (about.summary, about.content)
+    )
+    if about.type == "message":
+        return list(map(text_block, said)) if said and all(said) else blocks_of(line.item().get("content"))
+    text = "\n\n".join(filter(None, summary + said))
+    return [{"type": "thinking", "thinking": text, "thinkingSignature": _payload_text(line)}]
 
 
-def call_block(item: Object, call: str) -> Object:
-    kind, given = text_of(item.get("type")), item.get("arguments")
-    name = text_of(item.get("name")) or kind.removesuffix("_call")
+def _payload_text(line: Line) -> str:
+    try:
+        return bytes(_decode_copied(line.raw).payload).decode()
+    except REFUSALS:
+        return as_text(line.item())
+
+
+def call_block(line: Line, call: str) -> Object:
+    kind, about = line.kind, line.payload
+    name: Json = about.name if is_string(about.name, 1) else kind.removesuffix("_call")
     made: Object = {"type": "toolCall", "id": call, "name": name}
     if kind == "custom_tool_call":
-        return {**made, "arguments": {"input": text_of(item.get("input"))}, "customWireName": name}
+        return {**made, "arguments": {"input": about.input if is_string(about.input) else ""}, "customWireName": name}
+    if is_string(about.arguments):
+        with suppress(*REFUSALS):
+            text = _decode_text(about.arguments).encode()
+            if text.startswith(b"{") and b"\n" not in text:
+                return {**made, "arguments": _decode_raw(text)}
+    item = line.item()
+    given = item.get("arguments")
     if isinstance(given, str):
         try:
             given = loads(given.encode("utf-8", "replace"))
@@ -295,7 +325,17 @@ def call_block(item: Object, call: str) -> Object:
     return {**made, "arguments": given if isinstance(given, dict) else {"arguments": given}}
 
 
-def output_of(output: Json) -> tuple[list[Object], bool]:
+def output_blocks(line: Line) -> tuple[Json, bool]:
+    """Return the content of a tool result, and True if the tool failed."""
+    about = line.payload
+    content: Json = Raw(b'[{"type":"text","text":%b}]' % about.output)
+    is_error = False
+    if not is_string(about.output) or bytes(about.output).startswith(b'"{\\"output\\"'):
+        content, is_error = _output_of(loads(bytes(about.output)) if about.output else line.item().get("tools"))
+    return content, is_error or bytes(about.status) == b'"failed"'
+
+
+def _output_of(output: Json) -> tuple[list[Object], bool]:
     """Return the content of a tool result, and True if the tool failed."""
     if isinstance(output, str) and output.startswith('{"output"'):
         try:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Annotated, Generic, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_object, loads
 from sessionbrowse.format.ordinary_line import decode_each
@@ -35,18 +35,19 @@ _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSi
 
 
 class Translated(Struct, frozen=True, kw_only=True):
-    """A session of Claude Code or Codex in pi's format: `header` and `entries` are JSON objects as pi writes them.
+    """A session of Claude Code or Codex in pi's format: `header` and `made` are JSON objects as pi writes them.
 
-    Every parent precedes its children, and the last entry is the leaf. Usage has no `cost`, because these programs
-    record none. `name` is the session's name, else the title that the program generated (`name_is_own` is False), but
-    never the first prompt. `unread` counts records that became no entries, by kind. `bad_lines` are lines without a
-    record; `torn` is such a line at the end, which the program may still be writing. `has_ended` is False if the last
-    turn is unfinished. `sketch`, if given, replaces all entries.
+    `made` are the entries; values that were only copied into them are JSON text (`Raw`). Every parent precedes its
+    children, and the last entry is the leaf. Usage has no `cost`, because these programs record none. `name` is the
+    session's name, else the title that the program generated (`name_is_own` is False), but never the first prompt.
+    `unread` counts records that became no entries, by kind. `bad_lines` are lines without a record; `torn` is such a
+    line at the end, which the program may still be writing. `has_ended` is False if the last turn is unfinished.
+    `sketch`, if given, replaces all entries.
     """
 
     agent: str
     header: Object
-    entries: list[Object]
+    made: list[Object]
     name: str | None = None
     name_is_own: bool = False
     unread: dict[str, int] = {}
@@ -54,6 +55,11 @@ class Translated(Struct, frozen=True, kw_only=True):
     torn: bytes = b""
     has_ended: bool = True
     sketch: Sketch | None = None
+
+    @property
+    def entries(self) -> list[Object]:
+        """The entries with all values decoded."""
+        return [loads(as_bytes(entry)) for entry in self.made]
 
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
@@ -63,7 +69,7 @@ class Translated(Struct, frozen=True, kw_only=True):
         told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
         yield as_bytes({**self.header, **{key: value for key, value in told.items() if value}}) + b"\n"
         yield from [line + b"\n" for line in self.bad_lines]
-        yield from [as_bytes(entry) + b"\n" for entry in self.entries]
+        yield from [as_bytes(entry) + b"\n" for entry in self.made]
         yield from [self.torn] if self.torn else []
 
 
@@ -83,7 +89,7 @@ class Ids:
         return made
 
 
-class Raw(Struct, kw_only=True, gc=False):
+class RawLine(Struct, kw_only=True, gc=False):
     """A line of a file, decoded only to the fields that decide its kind.
 
     The names of `number` and `raw` begin with a blank, so that no key of the file sets them.
@@ -99,7 +105,7 @@ class Raw(Struct, kw_only=True, gc=False):
         return json_object(self.raw) or {}
 
 
-Line = TypeVar("Line", bound=Raw)
+Line = TypeVar("Line", bound=RawLine)
 
 
 class Records(Generic[Line]):
@@ -161,6 +167,9 @@ def usual_fields(value: Object, struct: type[Kind]) -> Kind:
     for each in msgspec.structs.fields(struct):
         given = value.get(each.encode_name)
         kinds = get_args(each.type) or (each.type,)
+        if each.type is Raw:
+            made[each.name] = Raw(as_bytes(given)) if each.encode_name in value else Raw()
+            continue
         listed = next((get_args(kind)[0] for kind in kinds if get_origin(kind) is list), None)
         inner = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Struct)), None)
         if listed is not None and isinstance(given, list):
@@ -269,7 +278,21 @@ def as_bytes(value: Json) -> bytes:
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, RecursionError):
-        return json_bytes(value)
+        return json_bytes(_decoded(value))
+
+
+def _decoded(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _decoded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    return loads(bytes(value)) if isinstance(value, Raw) else value
+
+
+def is_string(raw: Raw, least: int = 0) -> bool:
+    """Return True if JSON is a string of at least `least` bytes."""
+    seen = memoryview(raw)
+    return seen[:1] == b'"' and len(seen) >= least + 2
 
 
 _encode = msgspec.json.Encoder().encode
@@ -290,9 +313,8 @@ def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0)
 class Chain:
     """The entries made so far; the parent of each new entry is one of them."""
 
-    def __init__(self, agent: str, *, brief: bool) -> None:
+    def __init__(self, agent: str) -> None:
         self.entries: list[Object] = []
-        self._brief = brief
         self._ids = Ids()
         self.unread: Counter[str] = Counter()
         self._agent = agent
@@ -317,7 +339,7 @@ class Chain:
         return Translated(
             agent=self._agent,
             header=header,
-            entries=self.entries,
+            made=self.entries,
             name=name,
             name_is_own=name_is_own,
             unread=dict(self.unread),
@@ -341,8 +363,7 @@ class Chain:
         self, kind: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry. With `in_line`, later children of its parent become its own, so that it makes no branch."""
-        entry_id = str(len(self.entries)) if self._brief else self._ids.new(key)
-        made = {"type": kind, "id": entry_id, "parentId": parent, "timestamp": timestamp, **fields}
+        made = {"type": kind, "id": self._ids.new(key), "parentId": parent, "timestamp": timestamp, **fields}
         self.entries.append(made)
         if in_line and parent is not None:
             self._further[parent] = made["id"]
@@ -352,9 +373,7 @@ class Chain:
         self, role: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry with a message."""
-        # In a brief translation, tool results get no time, because lists show the time of the newest prompt or answer.
-        moment = 0 if self._brief and role == "toolResult" else moment_of(timestamp) or 0
-        message = {"role": role, **fields, "timestamp": moment}
+        message = {"role": role, **fields, "timestamp": moment_of(timestamp) or 0}
         return self.add("message", key, parent, timestamp, {"message": message}, in_line=in_line)
 
     def note(
