@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sessionbrowse.format.json_value import Json, json_object
 
@@ -14,6 +14,11 @@ PROBED_LINES = 5
 """Number of lines at the beginning of a file that `recognise` examines."""
 STATE_LINES = 1000
 """Number of lines with the state of Claude Code that may stand before the first record of the conversation."""
+HEAD_SIZES = (4096, 64 * 1024, 16 * 1024 * 1024)
+"""Numbers of bytes at the beginning of a file that `program_of_file` examines, one after the other."""
+ZSTD = b"\x28\xb5\x2f\xfd"
+"""The first bytes of a zstd file; among the agents, only Codex compresses sessions with zstd."""
+_OURS = (b'{"type":"session"', b'{"type":"title"')
 
 
 def recognise(head: bytes) -> str | None:
@@ -35,6 +40,19 @@ def recognise(head: bytes) -> str | None:
             other = _of_others(kind, value)
             if other is not None:
                 return other
+    return None
+
+
+def program_of_file(read: Callable[[int], bytes]) -> str | None:
+    """Return "claude" or "codex" if a file is a session of Claude Code or Codex; `read(n)` reads its first n bytes."""
+    for size in HEAD_SIZES:
+        head = read(size)
+        if head.startswith((*_OURS, ZSTD)):
+            return "codex" if head.startswith(ZSTD) else None
+        found = other_program(head)
+        # A pasted text, or the state of many files, can stand before the first record.
+        if found is not None or len(head) < size:
+            return found
     return None
 
 

@@ -27,11 +27,12 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.clean.doctor import examine
 from sessionbrowse.services.export.export import export
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
+from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.resume.plan import plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo
 from sessionbrowse.session_manager import SessionManager
-from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.find.roots import Scope, root_places
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
@@ -245,6 +246,29 @@ def test_records_that_are_no_entries_are_counted_where_a_person_looks(
     assert set(damage) == {"missing-parent", "newer-format"}
     assert "1 record of the kind novelty" in damage["newer-format"].reason
     assert all(not one.can_do for one in damage.values())
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize("size", [10, 200_000, 3_000_000])
+def test_a_long_first_line_changes_nothing_at_any_door(tmp_path: Path, agent: str, size: int) -> None:
+    folder, claude_file = tmp_path / "backup" / "Saved", Claude(cwd="/home/dev/app")
+    folder.mkdir(parents=True)
+    if agent == "claude":
+        claude_file.state("file-history-snapshot", messageId="m", snapshot={"a.py": "x" * size})
+        claude_file.user("x" * size)
+        records, name = claude_file.records, f"{CLAUDE_ID}.jsonl"
+    else:
+        records = Codex(cwd="/home/dev/app", base_instructions={"text": "x" * size}).records
+        name = f"rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl"
+    path = folder / name
+    path.write_bytes(jsonl(records))
+    session = open_session(path)
+    assert session.header is not None
+    told = header_of(str(path))
+    assert (told.id, told.cwd) == (session.header.id, session.header.cwd)
+    assert told.cwd == "/home/dev/app"
+    places = root_places(str(folder), Surroundings(environ={}, home=str(tmp_path), cwd=str(tmp_path)))
+    assert agent in {place.agent for place in places}
 
 
 @pytest.mark.parametrize(("agent", "name"), [("claude", "Claude Code"), ("codex", "Codex")])

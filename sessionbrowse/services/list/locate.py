@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
-from sessionbrowse.store.read.translation import other_header
+from sessionbrowse.store.read.translation import other_header, program_of
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
@@ -272,18 +273,23 @@ def header_id(path: str) -> str | None:
 
 def header_of(path: str) -> Header:
     """Return the header of a session file, reading only its beginning; an empty header if it has none."""
-    for size in (HEAD_BYTES, _LARGEST_HEAD_BYTES):
-        head = _head(path, size)
-        for line in re.split(rb"[\r\n]", head.removeprefix(b"\xef\xbb\xbf")):
-            if b'"session"' in line:
-                value = decode_line(line)
-                if isinstance(value, Header):
-                    return value
-        other = other_header(path, head)
-        if other is not None:
-            return other
-        if len(head) < size:
-            break
+    try:
+        descriptor = open_regular(path)
+    except SessionBrowseError:
+        return Header()
+    with closing(descriptor), suppress(OSError):
+        for size in (HEAD_BYTES, _LARGEST_HEAD_BYTES):
+            head = pread(descriptor, size, 0)
+            for line in re.split(rb"[\r\n]", head.removeprefix(b"\xef\xbb\xbf")):
+                if b'"session"' in line:
+                    value = decode_line(line)
+                    if isinstance(value, Header):
+                        return value
+            program = program_of(descriptor)
+            if program is not None:
+                return other_header(path, program)
+            if len(head) < size:
+                break
     return Header()
 
 
@@ -292,15 +298,3 @@ def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
     here = os.path.realpath(path)
     around = [one for one in places_of(scope) if here.startswith(os.path.realpath(one.root).rstrip("/") + "/")]
     return discover(around, include_nested=True, include_archived=True)
-
-
-def _head(path: str, size: int = HEAD_BYTES) -> bytes:
-    try:
-        descriptor = open_regular(path)
-    except SessionBrowseError:
-        return b""
-    with closing(descriptor):
-        try:
-            return pread(descriptor, size, 0)
-        except OSError:
-            return b""

@@ -19,6 +19,7 @@ from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name, telling_path
 from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
 from sessionbrowse.store.own.mirrors import machines_dir, mirror_places
+from sessionbrowse.store.system.files import pread
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
@@ -314,13 +315,12 @@ def _agents_of_files(directory: str, kind: str) -> set[str]:
 
 def _marks(path: str) -> Marks | None:
     from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
-    from sessionbrowse.format.other_files import other_program
+    from sessionbrowse.format.other_files import program_of_file
 
     try:
         with open(path, "rb") as file:
-            head = file.read(HEAD_BYTES)
+            program = program_of_file(lambda size: pread(file.fileno(), size, 0))
+            marks = marks_of_program(program) if program is not None else marks_of_head(file.read(HEAD_BYTES))
     except OSError:
         return None
-    program = other_program(head)
-    marks = marks_of_program(program) if program is not None else marks_of_head(head)
     return marks if marks.agents else None

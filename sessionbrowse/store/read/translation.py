@@ -20,7 +20,7 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import Json, json_object
-from sessionbrowse.format.other_files import other_program
+from sessionbrowse.format.other_files import HEAD_SIZES, ZSTD, program_of_file
 from sessionbrowse.model.listing.directories import alphanumeric
 from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked
@@ -32,14 +32,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
-_HEAD_BYTES = 64 * 1024
-_SHORT_HEAD_BYTES = 4096
-_LARGEST_HEAD_BYTES = 16 * 1024 * 1024
-_FIRST_LINE_BYTES = 1024 * 1024
 _BLOCK_BYTES = 128 * 1024
-_OURS = (b'{"type":"session"', b'{"type":"title"')
-_ZSTD = b"\x28\xb5\x2f\xfd"
-"""The first bytes of a zstd file; among the agents, only Codex compresses sessions with zstd."""
 _KEPT = 4
 
 
@@ -57,32 +50,27 @@ _lock = threading.Lock()
 def program_of(descriptor: int) -> str | None:
     """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
     # This check must be fast: it runs whenever a file is opened, and most files need no translation.
-    start = pread(descriptor, _SHORT_HEAD_BYTES, 0)
-    if start.startswith((*_OURS, _ZSTD)):
-        return "codex" if start.startswith(_ZSTD) else None
-    found = other_program(start)
-    # A pasted text, or the state of many files, can stand before the first record.
-    for most in (_HEAD_BYTES, _LARGEST_HEAD_BYTES):
-        if found is None and len(start) >= _SHORT_HEAD_BYTES:
-            start = pread(descriptor, most, 0)
-            found = other_program(start)
-    return found
+    return program_of_file(lambda size: pread(descriptor, size, 0))
 
 
-def other_header(path: str, head: bytes) -> Header | None:
-    """Return a header with the id and directory of a Claude Code or Codex session, from its first bytes; else None."""
-    if head.startswith(_ZSTD) or other_program(head) == "codex":
-        with suppress(OSError, Unreadable):
-            head = first_bytes(path, _FIRST_LINE_BYTES)
-        line = json_object(head.split(b"\n", 1)[0]) or {}
-        payload = line.get("payload", line)
-        meta = payload if isinstance(payload, dict) else {}
-        return Header(id=_text(meta.get("id")) or id_in_name(path) or None, cwd=_text(meta.get("cwd")))
-    if other_program(head) is None:
-        return None
+def other_header(path: str, program: str) -> Header:
+    """Return a header with the id and directory of a session of Claude Code or Codex, reading only its beginning."""
     folder, name = os.path.split(path)
-    values = (json_object(line) for line in head.split(b"\n") if b'"cwd"' in line)
-    return Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
+    key = b'"id"' if program == "codex" else b'"cwd"'
+    for most in HEAD_SIZES[1:]:
+        head = b""
+        with suppress(OSError, Unreadable):
+            head = first_bytes(path, most)
+        values = (value for line in head.split(b"\n") if key in line and (value := json_object(line)))
+        if program == "codex":
+            payloads = (value.get("payload", value) for value in values if value.get("type") in (None, "session_meta"))
+            meta = next((one for one in payloads if isinstance(one, dict)), {})
+            made = Header(id=_text(meta.get("id")) or id_in_name(path) or None, cwd=_text(meta.get("cwd")))
+        else:
+            made = Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
+        if made.cwd is not None or len(head) < most:
+            break
+    return made
 
 
 def translate(
@@ -108,7 +96,7 @@ def own_content(path: str, descriptor: int, size: int) -> bytes:
 
 
 def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
-    if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
+    if pread(descriptor, len(ZSTD), 0) == ZSTD:
         yield from unpacked(path)
         return
     # Nothing after `size` is read: the agent may be appending to the file meanwhile.
@@ -129,7 +117,7 @@ def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(carried)
 
 
-def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
+def _own_directory(values: Iterable[dict[str, Json]], folder: str) -> str | None:
     """Return the session's working directory among those that its records name.
 
     Claude Code names the folder of a project after its directory: the first directory that gives the name `folder` is
@@ -137,7 +125,7 @@ def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str
     """
     first = None
     for value in values:
-        cwd = _text(value.get("cwd")) if value is not None else None
+        cwd = _text(value.get("cwd"))
         if cwd and alphanumeric(cwd) == folder:
             return cwd
         first = first or cwd
