@@ -442,6 +442,9 @@ def test_of_a_file_without_a_session_no_rule_of_its_program_is_claimed(
     summary = summarise_path(str(path), lambda _: agent)
     assert summary is not None
     assert summary.problem == f"no session of {name}"
+    damage = [(one.kind, one.reason, one.can_do) for one in examine(str(path), agent).damage]
+    reason = f"no session of {name}: no line is a record of one"
+    assert damage == [("no-session", reason, ()) if content else ("empty-file", "the file is empty", ())]
 
 
 def test_a_record_without_a_type_is_counted_by_a_name(tmp_path: Path) -> None:

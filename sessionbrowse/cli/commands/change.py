@@ -272,6 +272,7 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
         names = ", ".join(clean(os.path.basename(found)) for found in plan.companions[:_MOST_NAMED])
         more = f", with {plural(plan.files, 'file')} kept for the session in {names}" if plan.companions else ""
         output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
+        output.note_all(plan.copies_told)
         if plan.children:
             one = len(plan.children) == 1
             forks = "1 session was" if one else f"{len(plan.children):,} sessions were"

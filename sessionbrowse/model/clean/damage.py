@@ -44,6 +44,7 @@ KINDS: dict[str, DamageKind] = {
     "title-slot-size": DamageKind("writes over the session header when the name changes"),
     "stale-title": DamageKind("shows an old name of the session"),
     "no-header": DamageKind("refuses the file"),
+    "no-session": DamageKind("has no session in the file (Claude Code, Codex)", ()),
     "empty-file": DamageKind("writes a new session into the empty file", ("delete",)),
     "bad-header": DamageKind("refuses the file"),
     "no-id": DamageKind("cannot reach the entry; a last entry without id makes the context empty"),
@@ -81,6 +82,7 @@ _REASONS = (
     ("a title slot where", "stray-title-slot"),
     ("the file is empty", "empty-file"),
     ("no session header", "no-header"),
+    ("no session of ", "no-session"),
     ("the entry has no id", "no-id"),
     ("the entry names no parent", "no-parent"),
     ("the entry is its own parent", "parent-loop"),
@@ -121,6 +123,8 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
     found: list[Damage] = []
     for problem in session.problems:
         kind, index = _kind_of(problem.reason), by_line.get(problem.line)
+        if session.rules.only_read is not None and kind in ("no-id", "no-parent"):
+            continue  # Records of Claude Code and Codex need neither: the lines belong to no session of these programs.
         if kind != "odd-entry" or session.is_transcript:
             found.append(_damage(session, kind, index, problem.reason, problem.line, problem.offset))
     if session.rules.only_read is not None:

@@ -116,7 +116,7 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
     moves: set[int]
 
 
-_SUFFIX = re.compile(r"\.(?:jsonl(?:\.gz)?|ndjson)\Z")
+_SUFFIX = re.compile(r"\.(?:jsonl(?:\.gz|\.zst)?|ndjson)\Z")
 # Names of conflict copies that only synchronising programs make; the first group is the original's name.
 _CONFLICT = re.compile(
     r"(.+)(?:"
@@ -130,7 +130,11 @@ _CONFLICT = re.compile(
 # Other programs only add a word, a number or the machine's name: `NAME 2`, `NAME (1)`, `NAME-LAPTOP`, `Copy of NAME`. A
 # user may choose such a name too. It counts as a copy only if it contains the agent's own name, which ends with the
 # session's id.
-_BEFORE_ID = re.compile(r"(.*[^0-9A-Za-z])?(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_)", re.DOTALL)
+_BEFORE_ID = re.compile(
+    r"(.*[^0-9A-Za-z])?(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-)", re.DOTALL
+)
+_REVISION = re.compile(r"_[0-9a-f-]+")
+"""The end of the name of a second file of one session of Codex."""
 _OWN_CHARACTERS = len("2026-08-13T08-00-00-000Z_.jsonl")
 
 
@@ -155,7 +159,8 @@ def _original_name(name: str, session_id: str | None) -> str | None:
     before, at_id, after = stem.rpartition(session_id) if session_id else ("", "", "")
     made_by_agent = _BEFORE_ID.fullmatch(before) if at_id else None
     if session_id and made_by_agent is not None and not after[:1].isalnum():
-        is_own = not made_by_agent[1] and not after
+        is_revision = made_by_agent[2].startswith("rollout-") and _REVISION.fullmatch(after) is not None
+        is_own = not made_by_agent[1] and (not after or is_revision)
         return None if is_own else made_by_agent[2] + session_id + suffix[0]
     conflict = _CONFLICT.fullmatch(stem)
     return conflict[1] + suffix[0] if conflict is not None else None

@@ -222,8 +222,10 @@ class Reader:
             else:
                 self.refusal = self.refusal or "refuses this file: it has no session header"
             self.unlisted = self.unlisted or _NOT_LISTED[0]
-            self.report(1, 0, "the file is empty" if self.bytes_read == 0 else "no session header")
-            if self.rules.only_read is not None:
+            other = self.rules.only_read
+            missing = "session header" if other is None else f"session of {other}: no line is a record of one"
+            self.report(1, 0, "the file is empty" if self.bytes_read == 0 else f"no {missing}")
+            if other is not None:
                 # Its files have no header, and which of them it lists is not published.
                 self.refusal = self.unlisted = None
         elif self.header.id is None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Agent
 from sessionbrowse.agents.base import own_folder
 from sessionbrowse.errors import LostForGood, RefusedWrite, WriteFailed
-from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary import Summary, original_name
 from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
@@ -46,7 +46,7 @@ from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.store.write.write_checks import Target, shown_name, writable_path
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 
 Into = Literal["trash", "own", "nowhere"]
 """The target of deleted files: the system's trash, sessionbrowse's own trash, or nowhere (no file is kept)."""
@@ -69,7 +69,7 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
     """The files that a deletion would remove: the session file and the files that belong to it.
 
     `files` is the number of files among and in the `companions`, `size` the size of all files in bytes; `children` are
-    the session's forks, which are not deleted.
+    the session's forks, which are not deleted. `copies` are the companions that a program for synchronising made.
     """
 
     path: str
@@ -79,6 +79,15 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
     size: int
     used: FileUsage
     children: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+    @property
+    def copies_told(self) -> tuple[str, ...]:
+        """A sentence that names the conflict copies of the session that are deleted with it; empty without any."""
+        if not self.copies:
+            return ()
+        names = ", ".join([clean(os.path.basename(path)) for path in self.copies])
+        return (f"With {plural(len(self.copies), 'conflict copy', 'conflict copies')} of it: {names}.",)
 
     @property
     def is_taken(self) -> bool:
@@ -122,6 +131,7 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
         size=size,
         used=used,
         children=children,
+        copies=tuple(one for one in session_files[1:] if original_name(os.path.basename(one), header.id) is not None),
     )
 
 
@@ -161,7 +171,7 @@ def delete(
         with recovering(context, change, moves):
             trashed = take_away(plan, into, moves, change, context, to_trash)
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
-        notes = record_done(context, change, after, None, moves)
+        notes = plan.copies_told + record_done(context, change, after, None, moves)
     if any(item.item is None for item in trashed):
         notes += ("The trash did not report where it put the session; to restore the session, use your file manager.",)
     return Deleted(

@@ -114,6 +114,7 @@ def unit_lines(units: Sequence[DeletePlan]) -> list[Line]:
         more = f" and {len(companions) - _MOST_NAMED} more" if len(companions) > _MOST_NAMED else ""
         files = plural(sum([unit.files for unit in units]), "file")
         lines.append([(f"Also deleted: {names}{more} ({files}).", "")])
+        lines += [[(sentence, "")] for unit in units for sentence in unit.copies_told]
     children = sum([len(unit.children) for unit in units])
     if children:
         source = "it" if len(units) == 1 else "them"

@@ -9,6 +9,7 @@ from sessionbrowse.model.listing.summary import Summary, original_name
 
 ID = "019beea5-6fa7-777a-9146-dd0ff97d3f39"
 NAME = f"2026-08-13T08-00-00-000Z_{ID}"
+ROLLOUT = f"rollout-2026-08-13T08-00-00-{ID}"
 
 COPIES = {
     "Syncthing": "{}.sync-conflict-20261126-230000-ABC2DEF",
@@ -34,10 +35,11 @@ WITH_ID = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".ndjson"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson"])
 @pytest.mark.parametrize("pattern", [*COPIES.values(), *WITH_ID.values()], ids=[*COPIES, *WITH_ID])
-def test_a_copy_of_an_agents_file_is_told_by_its_id_and_name(pattern: str, suffix: str) -> None:
-    assert original_name(pattern.format(NAME) + suffix, ID) == NAME + suffix
+@pytest.mark.parametrize("name", [NAME, ROLLOUT], ids=["pi", "Codex"])
+def test_a_copy_of_an_agents_file_is_told_by_its_id_and_name(name: str, pattern: str, suffix: str) -> None:
+    assert original_name(pattern.format(name) + suffix, ID) == name + suffix
 
 
 @pytest.mark.parametrize("pattern", COPIES.values(), ids=COPIES)
@@ -56,6 +58,10 @@ def test_names_that_no_user_chooses_are_told_without_the_id(pattern: str) -> Non
         "merge-conflict.jsonl",
         "webshop (1).jsonl",
         f"{NAME}x.jsonl",
+        f"{ROLLOUT}.jsonl",
+        f"{ROLLOUT}.jsonl.zst",
+        f"{ROLLOUT}_2.jsonl",
+        f"{ROLLOUT}_{ID}.jsonl",
         f"{NAME}.html",
         f"{NAME} 2.txt",
         ".jsonl",

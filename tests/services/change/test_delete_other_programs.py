@@ -12,15 +12,17 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, RefusedWrite
-from sessionbrowse.services.change.delete import delete, outermost
+from sessionbrowse.services.change.delete import delete, outermost, plan_delete
 from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.write.write_checks import Target
+from sessionbrowse.tui.changes.delete import unit_lines
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, jsonl
 
 OTHER_ID = "019c0000-0000-7000-8000-00000000000b"
 THIRD_ID = "019c0000-0000-7000-8000-00000000000c"
+MARKS = (".sync-conflict-20260501-120000-ABCDEFG", " (conflicted copy)", " 2")
 FOLDER = ".claude/projects/-home-dev-app"
 
 
@@ -179,6 +181,23 @@ def test_a_file_without_lines_in_the_store_hinders_no_deletion(tmp_path: Path) -
 
 def test_a_conflict_copy_of_a_thread_goes_without_the_thread(tmp_path: Path) -> None:
     path = rollout(tmp_path, CODEX_ID, CODEX_ID)
-    for mark in (".sync-conflict-20260501-120000-ABCDEFG", " (conflicted copy)"):
+    for mark in MARKS:
         copy = write(path.with_name(f"{path.stem}{mark}.jsonl"), path.read_bytes())
         assert gone_and_back(tmp_path, copy) == {copy.name}
+
+
+def test_conflict_copies_that_go_with_a_thread_are_named(tmp_path: Path) -> None:
+    path, context = rollout(tmp_path, CODEX_ID, CODEX_ID), context_of(tmp_path)
+    rollout(tmp_path, CODEX_ID, OTHER_ID, "sessions/2026/05/02")
+    copies = [write(path.with_name(f"{path.stem}{mark}.jsonl"), path.read_bytes()) for mark in MARKS]
+    told = f"With 3 conflict copies of it: {', '.join(sorted(copy.name for copy in copies))}."
+    plan = plan_delete(Target(str(path)), context)
+    assert plan.copies_told == (told,)
+    assert told in ["".join(part for part, _ in line) for line in unit_lines([plan])]
+    assert told in delete(Target(str(path)), into="own", context=context).notes
+
+
+def test_a_thread_without_conflict_copies_names_none(tmp_path: Path) -> None:
+    path = rollout(tmp_path, CODEX_ID, CODEX_ID)
+    rollout(tmp_path, CODEX_ID, f"{CODEX_ID}_2")
+    assert plan_delete(Target(str(path)), context_of(tmp_path)).copies_told == ()
