@@ -135,6 +135,7 @@ UNREAD_KEYS = frozenset(
         "resolvedModelIsFallback",
         "responseId",
         "responseModel",
+        "sourceRequest",
         "stageAdmissionKey",
         "steering",
         "summarizedThroughId",

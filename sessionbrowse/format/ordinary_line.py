@@ -103,6 +103,7 @@ class OrdinaryAnswer(Struct, gc=False, tag_field="role", tag="assistant"):
     model: str | None = None
     usage: OrdinaryUsage | None = None
     stopReason: str | None = None
+    sourceRequest: str | None = None
     timestamp: float | None = None
     customType: None = None
     toolCallId: None = None

@@ -334,6 +334,36 @@ def test_an_answer_that_a_fork_copied_is_counted_once(
     assert counts[1] == 2 * counts[0]
 
 
+@pytest.mark.parametrize("change", ["cut in the middle of the answer", "copied at another time", "carried to pi"])
+def test_an_answer_is_counted_once_over_files_by_the_id_of_its_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    for name, folder in (("HOME", "."), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "s")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    file, counts = Claude(cwd=str(tmp_path)), []
+    file.user("go")
+    file.answer("a", said("I look"), output=5)
+    file.answer("a", call("x"), output=70)
+    file.result("x")
+    folder = tmp_path / ".claude/projects/-home-dev-app"
+    write(folder / f"{CLAUDE_ID}.jsonl", jsonl(file.records))
+    for arguments in (["stats", "--json"], ["index", "--rebuild"], ["stats", "--json"]):
+        assert main(arguments) == 0
+        counts += [json.loads(capsys.readouterr().out)["total"]["tokens"]] if arguments[0] == "stats" else []
+        capsys.readouterr()
+        if change == "carried to pi":
+            assert main(["convert", CLAUDE_ID, "--to", "pi", "--json"]) == 0
+            capsys.readouterr()
+            continue
+        copy = [dict(record, sessionId=CHILD_ID) for record in file.records]
+        if change == "cut in the middle of the answer":
+            del copy[2:]
+        else:
+            copy = [dict(record, timestamp="2026-06-01T10:00:00.000Z") for record in copy]
+        write(folder / f"{CHILD_ID}.jsonl", jsonl(copy))
+    assert counts == [193, 193]
+
+
 def test_shells_complete_their_ids_from_the_index(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

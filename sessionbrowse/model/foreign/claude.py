@@ -401,6 +401,9 @@ class _Transcript:
         usage = next((record.message.usage for record in reversed(records) if record.message.usage is not None), None)
         if usage is not None:
             fields["usage"] = _tokens(usage)
+        if message.id:
+            # Copies of an answer, as in forks, can differ in all else.
+            fields["sourceRequest"] = " ".join(filter(None, (message.id, first.requestId)))
         fields["stopReason"] = _stop_reason(records, has_calls)
         parent = self._parent(first)
         answer.entry = self._chain.message("assistant", first.uuid, parent, first.timestamp, fields)["id"]

@@ -147,6 +147,7 @@ class ClaudeRecord(RawLine, kw_only=True, gc=False):
     attachment: Attachment = _NO_ATTACHMENT
     logicalParentUuid: str | None = None
     forkedFrom: PromptOrigin | None = None
+    requestId: str | None = None
     content: str | list[Block] = ""
     kind: str = field(default="", name=" kind")
     text: str = field(default="", name=" text")

@@ -2,7 +2,7 @@
 
 A rollout has each prompt and answer twice: as an item, which the model saw, and as an event, which the program showed.
 One of both becomes an entry. The session has no branches, except after a rollback. History that a fork copied from its
-parent is left out by default, and is never counted.
+parent is left out, and never counted.
 """
 
 from __future__ import annotations
@@ -67,15 +67,12 @@ _NO_COUNTS = Counts()
 _ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 
 
-def codex(
-    lines: Iterable[bytes], path: str = "", *, name: str | None = None, copied: bool = False, brief: bool = False
-) -> Translated:
+def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, brief: bool = False) -> Translated:
     """Translate the lines of a Codex rollout; the file `path` itself is not read.
 
-    `name` is the name in Codex's index of names. With `copied`, history that was copied from the parent is included.
-    With `brief`, a sketch replaces the entries where that is possible, which is faster.
+    `name` is the name in Codex's index of names. With `brief`, a sketch replaces the entries where that is possible, which is faster.
     """
-    rollout = _Rollout(lines, path, copied)
+    rollout = _Rollout(lines, path)
     return (rollout.sketched(name) if brief else None) or rollout.translated(name)
 
 
@@ -87,7 +84,7 @@ def _is_part(text: str, words: str) -> bool:
 class _Rollout:
     """Reads all lines of one file, then makes the entries in file order."""
 
-    def __init__(self, lines: Iterable[bytes], path: str, copied: bool) -> None:
+    def __init__(self, lines: Iterable[bytes], path: str) -> None:
         self._path = path
         self._records = Records(lines, Line, is_record)
         self._lines = self._records.found
@@ -98,7 +95,6 @@ class _Rollout:
         self._meta = meta_of(self._heads[0]) if self._heads else Meta()
         named = _UUID.search(os.path.basename(path))
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
-        self._with_copied = copied
         self._chain = Chain(AGENT)
         self._at: str | None = None
         self._answer: Object | None = None
@@ -119,8 +115,8 @@ class _Rollout:
         self._mark_copied()
         parts = self._mark_prompts()
         by_part = self._by_part(parts)
-        self._calls = {one.payload.call_id for one in by_part["c"] if self._with_copied or not one.is_copied}
-        for line in by_part["o"]:
+        self._calls = {line.payload.call_id for line in by_part["c"] if not line.is_copied}
+        for line in [line for line in by_part["o"] if not line.is_copied]:
             self._outputs.setdefault(line.payload.call_id, []).append(line)
         self._untold = _untold(by_part)
         for line, part in zip(self._lines, parts, strict=True):
@@ -265,9 +261,9 @@ class _Rollout:
         for at in items:
             line, after = self._lines[at], next(iter(self._lines[at + 1 : at + 2]), None)
             text = said(line.payload.content).strip()
-            words = (event_text(after) or "").strip() if after is not None and after.role == "prompt" else None
+            words = event_text(after) if after is not None and after.role == "prompt" else None
             same = [each for each in by_text.get(text, ()) if each.role]
-            told = after if words is not None and words in text else same[0] if same else None
+            told = after if words is not None and words.strip() in text else same[0] if same else None
             parts = line.payload.content_item_kinds
             is_named = isinstance(parts, list) and "user.text" in parts
             # The event of a prompt is in the next line, which the program may not have written yet.
@@ -281,14 +277,11 @@ class _Rollout:
     def _place(self, line: Line, part: str) -> None:
         """Make the entries of a line; `part` is its part (see `part_of`)."""
         kind, about = line.kind, line.payload
-        is_left_out = line.is_copied and not self._with_copied
         if part == "x":
             self._model = about.model or self._model
         elif part == "t":
             self._count(line)
-        elif kind in _ENDS and not is_left_out:
-            self._has_ended = True
-        if is_left_out:
+        if line.is_copied:
             self._chain.unread["copied from the parent session"] += 1
         elif part in "rac":
             self._add_to_answer(line, [self._called(line)] if part == "c" else answer_blocks(line))
@@ -312,6 +305,7 @@ class _Rollout:
         elif part == "k":
             self._place_compaction(line)
         elif part == "b":
+            self._has_ended = True
             if self._answer is not None:
                 self._answer["message"]["stopReason"] = "aborted"
             self._close()
@@ -323,6 +317,7 @@ class _Rollout:
                 del self._prompts[-dropped:]
             self._answer = None
         elif line is not self._own:
+            self._has_ended |= kind in _ENDS
             about_it = {"response_item": kind, "event_msg": f"event {kind}"}.get(line.type, line.type)
             if part == "?":
                 self._unknown(about_it or "without type", line)
@@ -365,15 +360,14 @@ class _Rollout:
     def _called(self, line: Line) -> Object:
         """Return the block of a call, and keep the call's outputs until the answer ends."""
         call = line.payload.call_id
-        outputs = [] if call in self._named else self._outputs.get(call, [])
+        outputs = () if call in self._named else self._outputs.get(call, ())
         if not call or call in self._named:
             # pi needs a unique id for each call, but searches have none, and an id may occur twice.
             self._searches += 1
             call = f"{call or line.kind}_{self._searches}"
         self._named.add(call)
         block = call_block(line, call)
-        results = [output for output in outputs if self._with_copied or not output.is_copied]
-        self._results += [(output, call, block["name"]) for output in results]
+        self._results += [(output, call, block["name"]) for output in outputs]
         return block
 
     def _result(self, line: Line, call: str, name: Json) -> None:

@@ -121,8 +121,14 @@ class _Deciding:
             # Two requests without a time may be different, even if their identities are equal.
             is_shared = identity in self._shared and usage.requests[position].time is not None
             holders: list[_Place] = self._holders.setdefault(identity, []) if is_shared else []
-            holders.append((number, position))
-            status.append(OWN if len(holders) == 1 else COPY)
+            status.append(COPY if holders else OWN)
+            if holders and usage.requests[position].tokens > self._request(holders[0]).tokens:
+                # The other copy was made in the middle of the answer.
+                self._status[holders[0][0]][holders[0][1]] = COPY
+                status[-1] = OWN
+                holders.insert(0, (number, position))
+            else:
+                holders.append((number, position))
 
     def _decided(self, number: int) -> Iterator[Decision]:
         usage = self._loaded[number]

@@ -56,8 +56,9 @@ class Request(Struct, frozen=True, array_like=True, gc=False):
 
     `entry` is the index of the entry in the file; `source` and `leaf` are positions in the lists of `FileRequests`.
     `amount` is in 10^-12 US dollars, or `NOT_PRICED`. `time` is milliseconds since 1970, or None if missing.
-    `reasoning` tokens are included in `output`. Only tool results have `call`, the tool call's id; `child`, the id of
-    the subagent; and `began`, the time of the assistant message with the call.
+    `reasoning` tokens are included in `output`. `call` is the tool call's id, or in an answer of Claude Code the
+    request's id. Only tool results have `child`, the id of the subagent; and `began`, the time of the assistant message
+    with the call.
     """
 
     entry: int

@@ -96,6 +96,7 @@ class RequestReader:
                         usage.reasoning if usage.reasoning is not None else usage.reasoningTokens,
                         usage.cost.total if usage.cost is not None else None,
                         _moment(message.timestamp, entries[number].timestamp),
+                        message.sourceRequest,
                     )
             elif kind == other:
                 entry = entries[number]
@@ -129,7 +130,8 @@ class RequestReader:
         if kind == RESULT and body.get("toolName") == TASK_TOOL and isinstance(details, dict):
             self._add_tasks(index, details, moment, envelope.tool_call_id)
         elif isinstance(body.get("usage"), dict):
-            self._add_usage(index, kind, source, body["usage"], moment, envelope.tool_call_id)
+            request = body.get("sourceRequest") if kind == ANSWER else envelope.tool_call_id
+            self._add_usage(index, kind, source, body["usage"], moment, request if isinstance(request, str) else None)
         elif kind == COMPACTION_ENTRY:
             self._add(index, kind, source, (0, 0, 0, 0), None, None, moment, unrecorded=True)
 
@@ -210,7 +212,7 @@ class RequestReader:
             reasoning if reasoning is not None else _number(usage.get("reasoningTokens")),
             _number(cost.get("total")) if isinstance(cost, dict) else None,
             moment,
-            call if kind == RESULT else None,
+            call if kind in (RESULT, ANSWER) else None,
             child,
             unrecorded=kind == COMPACTION_ENTRY,
         )
@@ -357,10 +359,14 @@ def identity_of(request: Request, source: tuple[str, str], occurrence: int) -> i
     """Return a 64-bit hash that is equal for all copies of one paid request to a model, for example in forks.
 
     Copies agree in kind, provider, model, four token counts and time, and for tool results in the ids of the call and
-    the subagent. `occurrence` (0, 1, …) distinguishes different requests of one file that agree in all of these.
+    the subagent. An answer with the id of its request is identified by that alone. `occurrence` (0, 1, …) distinguishes
+    different requests of one file that agree in all of these.
     """
-    time = request.time
-    moment = "" if time is None else str(int(time)) if time == int(time) else repr(time)
-    key = f"{request.kind}\0{source[0]}\0{source[1]}\0{request.input}\0{request.output}\0{request.cache_read}\0"
-    key += f"{request.cache_write}\0{moment}\0{request.call or ''}\0{request.child or ''}\0{occurrence}"
+    if request.kind == ANSWER and request.call is not None:
+        key = f"{request.call}\0{occurrence}"
+    else:
+        time = request.time
+        moment = "" if time is None else str(int(time)) if time == int(time) else repr(time)
+        key = f"{request.kind}\0{source[0]}\0{source[1]}\0{request.input}\0{request.output}\0{request.cache_read}\0"
+        key += f"{request.cache_write}\0{moment}\0{request.call or ''}\0{request.child or ''}\0{occurrence}"
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

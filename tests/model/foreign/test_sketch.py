@@ -103,6 +103,19 @@ def test_a_list_says_the_same_of_a_session_with_one_change(agent: str) -> None:
     assert sketched > 50
 
 
+def test_a_list_counts_prompts_in_a_row_once_where_it_needs_the_entries() -> None:
+    file = Codex()
+    for words in ("one", "two"):
+        file.user_item(words)
+    for words in ("one", "two"):
+        file.event("user_message", message=words)
+    file.line("novelty", {})
+    brief = codex(file.lines(), brief=True)
+    assert brief.sketch is None
+    assert listed(brief).message_count == 2
+    check_both(codex(file.lines()), brief)
+
+
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 @pytest.mark.skipif(not real_files("claude"), reason="the published transcripts are not beside this checkout")
 def test_half_of_the_published_sessions_need_no_entries(agent: str) -> None:
