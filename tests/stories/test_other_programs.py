@@ -338,8 +338,8 @@ def test_an_answer_that_a_fork_copied_is_counted_once(
 def test_an_answer_is_counted_once_over_files_by_the_id_of_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:
-    for name, folder in (("HOME", "."), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "s")):
-        monkeypatch.setenv(name, str(tmp_path / folder))
+    for name, place in (("HOME", "."), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "s")):
+        monkeypatch.setenv(name, str(tmp_path / place))
     file, counts = Claude(cwd=str(tmp_path)), []
     file.user("go")
     file.answer("a", said("I look"), output=5)

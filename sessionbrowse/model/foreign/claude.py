@@ -41,10 +41,12 @@ from sessionbrowse.model.foreign.claude_records import (
 from sessionbrowse.model.foreign.translated import (
     MISSING_PARENT,
     Chain,
+    Name,
     Object,
     Records,
     Translated,
     first_text,
+    header_of,
     newest_ms,
     number_of,
     object_of,
@@ -59,6 +61,7 @@ from sessionbrowse.model.listing.summary import SessionStatus, Sketch
 from sessionbrowse.text import model_name
 
 AGENT = "claude"
+_SOURCE = {"api": "anthropic-messages", "provider": "anthropic"}
 _SYNTHETIC = "<synthetic>"
 _SILENT = "No response requested."
 
@@ -112,10 +115,8 @@ class _Transcript:
         self._find_talk()
         for record in self._lines:
             self._place(record)
-        name, is_own = self._name(self._nodes)
-        return self._chain.translated(
-            self._header(), self._records, name, name_is_own=is_own, has_ended=self._has_ended()
-        )
+        name = self._name(self._nodes)
+        return self._chain.translated(self._header(), self._records, name, has_ended=self._has_ended())
 
     # ---- a session without branches, for lists
 
@@ -207,19 +208,18 @@ class _Transcript:
             has_calls = newest in calls.values()
             status = status_after("assistant", _stop_reason(of_newest, has_calls), has_calls)
         messages = len(prompts) + len(firsts) + results
-        name, is_own = self._name(places)
-        header = self._header()
+        name, header = self._name(places), self._header()
         sketch = Sketch(
-            header={**header, "title": name},
+            header={**header, "title": name[0]},
             entries=messages + notes + sum(1 for injected, _ in told if injected),
             messages=messages,
             first=first_text(content for _, content in told),
             active_ms=newest_ms([one.timestamp for one in (*prompts, *firsts)]),
             tokens=sum(map(_total, used.values())),
-            model=model_name("anthropic", model) if model else None,
+            model=model_name(_SOURCE["provider"], model) if model else None,
             status=status,
         )
-        return self._chain.translated(header, records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
+        return self._chain.translated(header, records, name, sketch=sketch)
 
     # ---- reading all records
 
@@ -392,12 +392,7 @@ class _Transcript:
         content = [block for record in records for block in answer_blocks(record)]
         has_calls = "toolCall" in [block["type"] for block in content]
         message = first.message
-        fields: Object = {
-            "content": content,
-            "api": "anthropic-messages",
-            "provider": "anthropic",
-            "model": message.model,
-        }
+        fields: Object = {"content": content, **_SOURCE, "model": message.model}
         usage = next((record.message.usage for record in reversed(records) if record.message.usage is not None), None)
         if usage is not None:
             fields["usage"] = _tokens(usage)
@@ -530,13 +525,8 @@ class _Transcript:
         directories = [cwd for cwd in dict.fromkeys([one.cwd for one in records if one.uuid]) if cwd]
         folder = os.path.basename(os.path.dirname(self._path))
         own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
-        made: Object = {
-            "type": "session",
-            "version": 3,
-            "id": self._id(),
-            "timestamp": next((one.timestamp for one in records if one.timestamp and one.uuid), ""),
-            "cwd": (own or directories or [""])[0],
-        }
+        began = next((one.timestamp for one in records if one.timestamp and one.uuid), "")
+        made = header_of(self._id(), began, (own or directories or [""])[0])
         forks = [one.forkedFrom.sessionId for one in records if one.forkedFrom is not None and one.uuid]
         origin = forks[0] if forks else ""
         if self._is_sidechain:
@@ -547,8 +537,7 @@ class _Transcript:
             made["internal"] = True
         return made
 
-    def _name(self, known: Container[Any]) -> tuple[str | None, bool]:
-        """Return the session's name or generated title, and True if the user chose it."""
+    def _name(self, known: Container[Any]) -> Name:
         told = dict.fromkeys(_TITLES, "")
         for one in [one for one in self._records.found if one.type in _TITLES]:
             value = one.whole()

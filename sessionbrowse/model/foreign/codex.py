@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.foreign.codex_items import (
@@ -36,11 +36,13 @@ from sessionbrowse.model.foreign.codex_items import (
 )
 from sessionbrowse.model.foreign.translated import (
     Chain,
+    Name,
     Object,
     Records,
     Translated,
     as_text,
     first_text,
+    header_of,
     moment_of,
     newest_ms,
     number_of,
@@ -64,13 +66,15 @@ REQUEST_HEADING = "## My request for Codex:"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ENDS = frozenset({"task_complete", "turn_aborted", "turn_complete"})
 _NO_COUNTS = Counts()
+_SOURCE = {"api": "openai-codex-responses", "provider": "openai-codex"}
 _ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 
 
 def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, brief: bool = False) -> Translated:
     """Translate the lines of a Codex rollout; the file `path` itself is not read.
 
-    `name` is the name in Codex's index of names. With `brief`, a sketch replaces the entries where that is possible, which is faster.
+    `name` is the name in Codex's index of names. With `brief`, a sketch replaces the entries where that is possible,
+    which is faster.
     """
     rollout = _Rollout(lines, path)
     return (rollout.sketched(name) if brief else None) or rollout.translated(name)
@@ -124,9 +128,8 @@ class _Rollout:
         self._close()
         if self._base():
             self._chain.unread["earlier history in another file"] += 1
-        ended, name = self._has_ended if self._has_turns() else self._is_answered(), self._name(name)
-        is_own = name is not None
-        return self._chain.translated(self._header(), self._records, name, name_is_own=is_own, has_ended=ended)
+        ended = self._has_ended if self._has_turns() else self._is_answered()
+        return self._chain.translated(self._header(), self._records, self._name(name), has_ended=ended)
 
     # ---- a session without branches, for lists
 
@@ -169,21 +172,18 @@ class _Rollout:
         results = sum(outputs[call] for call in calls)
         messages = len(prompts) + len(answers) + results
         notes = parts.count("n") + parts.count("k") + parts.count("o") - results
-        header, name = self._header(), self._name(name)
+        header, own_name = self._header(), self._name(name)
         sketch = Sketch(
-            header={**header, "title": name},
+            header={**header, "title": own_name[0]},
             entries=messages + notes + sum(len(before) for before, _ in told),
             messages=messages,
             first=first_text(content for _, content in told),
             active_ms=newest_ms([line.timestamp for line in (*prompts, *[lines[one.start()] for one in answers])]),
             tokens=tokens,
-            model=model_name("openai-codex", model) if model else None,
+            model=model_name(_SOURCE["provider"], model) if model else None,
             status=status,
         )
-        if not sketch.entries:
-            return None
-        is_own = name is not None
-        return self._chain.translated(header, records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
+        return self._chain.translated(header, records, own_name, sketch=sketch) if sketch.entries else None
 
     def _by_part(self, parts: Iterable[str]) -> dict[str, list[Line]]:
         """Return the lines of each part (see `part_of`)."""
@@ -192,10 +192,11 @@ class _Rollout:
             found.setdefault(part, []).append(line)
         return found
 
-    def _name(self, name: str | None) -> str | None:
+    def _name(self, name: str | None) -> Name:
         """Return the name in Codex's index, else the last in the file."""
         events = [line.payload for line in self._lines if line.payload.type == "thread_name_updated"]
-        return (name or (events[-1].thread_name if events else "")).strip() or None
+        found = (name or (events[-1].thread_name if events else "")).strip() or None
+        return found, found is not None
 
     # ---- reading all lines
 
@@ -331,27 +332,15 @@ class _Rollout:
         self._close()
         self._answer = None
         self._prompts.append(self._at)
-        made = self._chain.message("user", self._key(line), self._at, line.timestamp, {"content": content})
-        self._at = made["id"]
+        self._make(self._chain.message, "user", line, {"content": content})
 
     def _add_to_answer(self, line: Line, blocks: list[Object]) -> None:
         """Add blocks to the current answer; begin a new answer if there is none."""
         self._has_ended = False
         if not self._is_open or self._answer is None:
-            self._answer = self._newest = self._chain.message(
-                "assistant",
-                self._key(line),
-                self._at,
-                line.timestamp,
-                {
-                    "content": [],
-                    "api": "openai-codex-responses",
-                    "provider": "openai-codex",
-                    "model": self._model,
-                    "stopReason": "stop",
-                },
-            )
-            self._at, self._is_open = self._answer["id"], True
+            fields = {"content": [], **_SOURCE, "model": self._model, "stopReason": "stop"}
+            self._answer = self._newest = self._make(self._chain.message, "assistant", line, fields)
+            self._is_open = True
         message = self._answer["message"]
         message["content"] += blocks
         if line.kind in CALLS:
@@ -372,19 +361,8 @@ class _Rollout:
 
     def _result(self, line: Line, call: str, name: Json) -> None:
         content, is_error = output_blocks(line)
-        made = self._chain.message(
-            "toolResult",
-            self._key(line),
-            self._at,
-            line.timestamp,
-            {
-                "toolCallId": call,
-                "toolName": name,
-                "content": content,
-                "isError": is_error,
-            },
-        )
-        self._at = made["id"]
+        fields = {"toolCallId": call, "toolName": name, "content": content, "isError": is_error}
+        self._make(self._chain.message, "toolResult", line, fields)
 
     def _place_compaction(self, line: Line) -> None:
         summary = line.payload.message.strip()
@@ -393,18 +371,16 @@ class _Rollout:
             told = [f"{text_of(one.get('role'))}: {plain(one.get('content'))}" for one in kept if one.get("content")]
             summary = "\n\n".join([NO_SUMMARY, *told])
         self._close()
-        made = self._chain.add(
-            "compaction",
-            self._key(line),
-            self._at,
-            line.timestamp,
-            {
-                "summary": summary,
-                "firstKeptEntryId": "",
-                "tokensBefore": self._total.input_tokens if self._total is not None else 0,
-            },
-        )
-        made["firstKeptEntryId"] = self._at = made["id"]
+        tokens = self._total.input_tokens if self._total is not None else 0
+        fields = {"summary": summary, "firstKeptEntryId": "", "tokensBefore": tokens}
+        made = self._make(self._chain.add, "compaction", line, fields)
+        made["firstKeptEntryId"] = made["id"]
+
+    def _make(self, make: Callable[..., Object], kind: str, line: Line, fields: Object) -> Object:
+        """Make the next entry, below the entry before."""
+        made = make(kind, self._key(line), self._at, line.timestamp, fields)
+        self._at = made["id"]
+        return made
 
     def _note(self, kind: str, text: str, line: Line, *, shown: bool) -> None:
         self._close()
@@ -436,14 +412,8 @@ class _Rollout:
             so_far = message.get("usage")
             message["usage"] = used if so_far is None else {key: so_far[key] + count for key, count in used.items()}
         elif used["totalTokens"]:
-            made = self._chain.add(
-                "usage",
-                self._key(line),
-                self._at,
-                line.timestamp,
-                {"provider": "openai-codex", "model": self._model, "usage": used},
-            )
-            self._at = made["id"]
+            fields = {"provider": _SOURCE["provider"], "model": self._model, "usage": used}
+            self._make(self._chain.add, "usage", line, fields)
 
     # ---- facts about the session
 
@@ -473,13 +443,7 @@ class _Rollout:
             found = [match for text in texts if (match := re.search(r"<cwd>(.*?)</cwd>|working directory: (.*)", text))]
             cwd = ((found[0][1] or found[0][2]) if found else "").strip()
         first = next((line.timestamp for line in self._lines if line.timestamp), "")
-        made: Object = {
-            "type": "session",
-            "version": 3,
-            "id": self._id,
-            "timestamp": meta.timestamp or first,
-            "cwd": cwd,
-        }
+        made = header_of(self._id, meta.timestamp or first, cwd)
         subagent = object_of(meta.source).get("subagent")
         spawned = text_of(object_of(object_of(subagent).get("thread_spawn")).get("parent_thread_id"))
         base = self._base() if self._base() != self._id else ""

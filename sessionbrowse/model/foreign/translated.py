@@ -22,6 +22,8 @@ from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]
+Name = tuple[str | None, bool]
+"""A session's name or generated title, and True if the user chose it."""
 Kind = TypeVar("Kind", bound=Struct)
 Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
@@ -291,11 +293,15 @@ def _decoded(value: Json) -> Json:
 
 def is_string(raw: Raw, least: int = 0) -> bool:
     """Return True if JSON is a string of at least `least` bytes."""
-    seen = memoryview(raw)
-    return seen[:1] == b'"' and len(seen) >= least + 2
+    return bytes(memoryview(raw)[:1]) == b'"' and len(memoryview(raw)) >= least + 2
 
 
 _encode = msgspec.json.Encoder().encode
+
+
+def header_of(session_id: str, timestamp: str, cwd: str) -> Object:
+    """Return a header of pi's format."""
+    return {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
 
 
 def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0) -> Object:
@@ -329,10 +335,9 @@ class Chain:
         self,
         header: Object,
         records: Records[Line],
-        name: str | None,
+        name: Name,
         *,
-        name_is_own: bool,
-        has_ended: bool,
+        has_ended: bool = True,
         sketch: Sketch | None = None,
     ) -> Translated:
         """Return the translated session: the entries made so far, and the lines without a record."""
@@ -340,8 +345,8 @@ class Chain:
             agent=self._agent,
             header=header,
             made=self.entries,
-            name=name,
-            name_is_own=name_is_own,
+            name=name[0],
+            name_is_own=name[1],
             unread=dict(self.unread),
             bad_lines=tuple(records.bad),
             torn=records.torn,

@@ -56,7 +56,7 @@ def program_of(descriptor: int) -> str | None:
 def other_header(path: str, program: str) -> Header:
     """Return a header with the id and directory of a session of Claude Code or Codex, reading only its beginning."""
     folder, name = os.path.split(path)
-    key = b'"id"' if program == "codex" else b'"cwd"'
+    made, key = Header(), b'"id"' if program == "codex" else b'"cwd"'
     for most in HEAD_SIZES[1:]:
         head = b""
         with suppress(OSError, Unreadable):
