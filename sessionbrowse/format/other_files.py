@@ -18,7 +18,8 @@ HEAD_SIZES = (4096, 64 * 1024, 16 * 1024 * 1024)
 """Numbers of bytes at the beginning of a file that `program_of_file` examines, one after the other."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 """The first bytes of a zstd file; among the agents, only Codex compresses sessions with zstd."""
-_OURS = (b'{"type":"session"', b'{"type":"title"')
+OURS = (b'{"type":"session"', b'{"type":"title"')
+"""The first bytes of nearly all sessions of pi, omp, atomic and indusagi."""
 
 
 def recognise(head: bytes) -> str | None:
@@ -47,7 +48,7 @@ def program_of_file(read: Callable[[int], bytes]) -> str | None:
     """Return "claude" or "codex" if a file is a session of Claude Code or Codex; `read(n)` reads its first n bytes."""
     for size in HEAD_SIZES:
         head = read(size)
-        if head.startswith((*_OURS, ZSTD)):
+        if head.startswith((*OURS, ZSTD)):
             return "codex" if head.startswith(ZSTD) else None
         found = other_program(head)
         # A pasted text, or the state of many files, can stand before the first record.

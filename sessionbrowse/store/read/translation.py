@@ -20,7 +20,7 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import Json, json_object
-from sessionbrowse.format.other_files import HEAD_SIZES, ZSTD, program_of_file
+from sessionbrowse.format.other_files import HEAD_SIZES, OURS, ZSTD, program_of_file
 from sessionbrowse.model.listing.directories import alphanumeric
 from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked
@@ -50,6 +50,8 @@ _lock = threading.Lock()
 def program_of(descriptor: int) -> str | None:
     """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
     # This check must be fast: it runs whenever a file is opened, and most files need no translation.
+    if pread(descriptor, len(OURS[0]), 0).startswith(OURS):
+        return None
     return program_of_file(lambda size: pread(descriptor, size, 0))
 
 
