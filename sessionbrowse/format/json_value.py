@@ -102,6 +102,7 @@ def _reason(line: bytes, error: ValueError) -> str:
 
 
 _HALF_PAIR = "[\ud800-\udfff]"
+_STRING_OR_INFINITY = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(Infinity)')
 
 
 def json_line(value: Json) -> bytes:
@@ -113,13 +114,12 @@ def json_bytes(value: Json) -> bytes:
     """Return a value as JSON without a newline, as `JSON.stringify` writes it in ECMAScript 2019.
 
     There are no blanks between values, and keys keep their order. Only quotes, backslashes, control characters and lone
-    surrogates are escaped.
-
-    Raises:
-        ValueError: a number is infinite or NaN, which JSON cannot hold.
+    surrogates are escaped. An infinite number is written as `1e999`, which programs read as infinity again.
     """
     import json  # Imported here because importing `json` takes 1 ms, and only writing needs `json`.
 
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if "Infinity" in text:
+        text = _STRING_OR_INFINITY.sub(lambda token: "1e999" if token[1] else token[0], text)
     text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)
     return text.encode()

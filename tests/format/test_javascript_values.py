@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.format.javascript import MISSING, is_true, number, string, stringify_head, to_number
+from sessionbrowse.format.json_value import Json, json_bytes, loads
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,11 @@ def test_some_values_are_false():
 )
 def test_values_are_written_as_stringify_does(written: str, expected: str):
     assert stringify_head(json.loads(written), 100) == (expected, False)
+
+
+@pytest.mark.parametrize("value", [math.inf, [-math.inf], {"Infinity": '"Infinity\\', "a": math.inf}, "-Infinity"])
+def test_an_infinite_number_is_written_as_one_that_programs_read_as_infinity(value: Json):
+    assert loads(json_bytes(value)) == value
 
 
 def test_only_the_head_of_a_large_value_is_written():

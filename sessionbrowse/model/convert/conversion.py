@@ -176,10 +176,7 @@ def _line(
         made = (omp.from_pi if target == "omp" else atomic.from_pi)(one)
     raw = raw_of.get(id(made))
     if raw is None:
-        try:
-            raw = json_bytes(made)
-        except ValueError:  # The entry has a number that is too large for JSON in Python.
-            raw = raw_of.get(id(one), b"{}")
+        raw = json_bytes(made)
     whole = raw if notes.keys() & {target, "added"} else _whole(raw, made, target)
     if whole is raw:
         return raw + b"\n"

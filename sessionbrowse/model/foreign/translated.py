@@ -269,10 +269,7 @@ def text_block(text: str) -> Object:
 
 def as_text(value: Json) -> str:
     """Return the JSON text of a value whose kind is not known here, to show it instead of dropping it."""
-    try:
-        return as_bytes(value).decode()
-    except ValueError:
-        return str(value)
+    return as_bytes(value).decode()
 
 
 def as_bytes(value: Json) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.format.json_value import loads
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing
@@ -193,6 +195,17 @@ def test_a_call_without_result_in_a_session_at_rest_is_carried(store: Store) -> 
         "pi", [user("00000001", None, "look"), assistant("00000002", "00000001", "I look", ["call_1"])]
     )
     assert carry(store, path).held_back == 0
+
+
+@pytest.mark.parametrize("to", ["omp", "atomic"])
+def test_a_number_that_programs_read_as_infinity_stays_one(store: Store, to: str) -> None:
+    call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"timeout": "HUGE"}}
+    asked = {"role": "assistant", "content": [call], "usage": {"input": "HUGE", "cost": {"total": "HUGE"}}}
+    path = store.session("pi", [*CONVERSATION, entry("message", "00000009", "00000008", message=asked)])
+    path.write_bytes(path.read_bytes().replace(b'"HUGE"', b"1e400"))
+    made = Path(carry(store, path, to).path).read_bytes().splitlines()[-1]
+    (block,) = loads(made)["message"]["content"]
+    assert block["arguments"] == {"timeout": math.inf}
 
 
 def test_artifacts_go_along_without_sessions_of_subagents_and_drafts(store: Store) -> None:
