@@ -94,7 +94,7 @@ class World:
             before = terminal.modes()
             # A browser that ends with a sentence shows no footer.
             with suppress(TimedOut):
-                terminal.wait("? help", 15)
+                terminal.wait("? help")
                 terminal.until_quiet(0.5, 5)
                 terminal.press("q")
             status = terminal.wait_status(SECONDS)

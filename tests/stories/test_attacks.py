@@ -108,7 +108,7 @@ def test_no_list_dialog_or_search_sends_what_a_session_says_raw(tmp_path: Path, 
         for what, keys, expected, leaving in STEPS:
             browser.press(*keys)
             try:
-                browser.wait(expected, 8)
+                browser.wait(expected)
             except TimedOut as error:
                 raise AssertionError(f"{what}: {error}") from None
             browser.until_quiet(0.2)
@@ -134,13 +134,13 @@ def test_no_view_of_an_entry_sends_what_a_session_says_raw(tmp_path: Path, own_h
         shows += [("xb", "Prune"), ("xs", "Shrink"), ("xt", "Export"), ("x", "Actions")]
         for keys, expected in shows:
             browser.press(*keys)
-            browser.wait(expected, 8)
+            browser.wait(expected)
             browser.until_quiet(0.2)
             _press(browser, ESCAPE)
         browser.press("d", "k", "k")
         browser.until_quiet(0.2)
         browser.press(" ", "/", "evil", BACKSPACE)
-        browser.wait("match", 8)
+        browser.wait("match")
         browser.press(ENTER, "n", "l")
         browser.until_quiet(0.2)
         assert leave(browser)[0] == 0
@@ -151,7 +151,7 @@ def _press(browser: Terminal, key: str) -> None:
     """Press a key and wait for what it changes: an escape is one only when nothing follows it."""
     before = browser.screen.text()
     browser.press(key)
-    browser.wait(lambda screen: screen.text() != before, 8)
+    browser.wait(lambda screen: screen.text() != before)
     browser.until_quiet(0.1)
 
 

@@ -25,8 +25,9 @@ def story(tmp_path: Path) -> StoryHome:
     home = StoryHome(tmp_path / "home")
     shop = home.project("webshop")
     home.session(shop, ["Add a cart page", "Done."], days_ago=1)
-    home.agent("pi", f'pwd > "{home.home}/ran"; echo "$@" >> "{home.home}/ran"')
-    home.agent("omp", f'pwd > "{home.home}/ran"; echo "$@" >> "{home.home}/ran"')
+    for agent in ("pi", "omp"):
+        # The file is there only when it is complete.
+        home.agent(agent, f'cd "{home.home}" && {{ echo "$OLDPWD"; echo "$@"; }} > writing && mv writing ran')
     file = Claude(cwd=str(shop))
     file.user([said("<ide_opened_file>The user opened /app/a.py.</ide_opened_file>"), said("draw a walrus")])
     file.answer("a", said("Here it is, with tusks."), call("x", "Task", prompt="look at the whiskers"))

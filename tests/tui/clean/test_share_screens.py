@@ -51,7 +51,10 @@ def path(store: Store) -> Path:
     return made(store, "a", *CONVERSATION, *said)
 
 
-async def test_the_window_names_the_search_for_secrets_while_the_rules_load(store: Store, path: Path) -> None:
+async def test_the_window_names_the_search_for_secrets_while_the_rules_load(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.changes.change_runner.PROGRESS_DELAY_S", 0.01)
     go_on = threading.Event()
 
     def load() -> PlainDetector:

@@ -6,6 +6,8 @@ import threading
 import time
 from functools import partial
 
+import pytest
+
 from sessionbrowse.tui.data.jobs import PATIENCE_SECONDS, Job, Lane, Outcome
 
 
@@ -56,7 +58,8 @@ def test_what_follows_again_and_again_never_keeps_a_result_from_arriving() -> No
     assert all(map(lane.is_current, outcomes))
 
 
-def test_only_the_newest_request_is_delivered() -> None:
+def test_only_the_newest_request_is_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.data.jobs.PATIENCE_SECONDS", 60.0)
     receiver = Receiver()
     lane = Lane("letters", receiver)
     begun, go_on = threading.Event(), threading.Event()

@@ -138,8 +138,7 @@ async def test_a_full_disk_says_that_the_pin_is_not_kept() -> None:
         assert "The pin cannot be saved" in browser.toasts()[-1]
 
 
-async def test_every_pin_is_kept_however_fast_the_keys_and_slow_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.changes.change_runner.PROGRESS_DELAY_S", 60.0)
+async def test_every_pin_is_kept_however_fast_the_keys_and_slow_the_disk() -> None:
     begun, may_write = threading.Event(), threading.Event()
     pinned: dict[str, bool] = {}
 

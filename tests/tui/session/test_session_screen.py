@@ -522,9 +522,8 @@ async def open_file(browser: Driven) -> None:
 
 @pytest.mark.parametrize(("keys", "row"), [(["up"], "user: two"), (["home"], "user: one"), (["up", "up"], "user: one")])
 async def test_keys_that_come_before_the_session_is_read_move_in_its_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: list[str], row: str
+    tmp_path: Path, keys: list[str], row: str
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.session.screen.HOLD_SECONDS", 60.0)
     may_read = threading.Event()
     lines = [user(1, None, "one"), user(2, "00000001", "two"), user(3, "00000002", "three")]
     path = write_session(tmp_path / "a.jsonl", *lines)
@@ -538,7 +537,10 @@ async def test_keys_that_come_before_the_session_is_read_move_in_its_rows(
         assert row in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 
-async def test_escape_leaves_a_session_that_is_never_read_also_after_another_key(tmp_path: Path) -> None:
+async def test_escape_leaves_a_session_that_is_never_read_also_after_another_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.session.screen.HOLD_SECONDS", 0.05)
     never = threading.Event()
     path = write_session(tmp_path / "a.jsonl", user(1, None, "one"))
     source = fixed_source([summary(str(path), name="hung")], sessions=opened_after(never))

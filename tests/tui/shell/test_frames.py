@@ -96,10 +96,9 @@ async def test_a_timer_whose_moment_passed_while_the_process_stood_still_is_late
 
 @pytest.mark.parametrize("has_sessions", [True, False])
 async def test_the_sessions_of_other_folders_are_not_shown_before_those_of_the_folder_that_is_opened(
-    has_sessions: bool, monkeypatch: pytest.MonkeyPatch
+    has_sessions: bool,
 ) -> None:
     """A first start reads other folders first; their rows would stand there for a moment, then vanish."""
-    monkeypatch.setattr("sessionbrowse.tui.lists.scan_updates.PROJECT_SECONDS", 60.0)
     others = [summary(f"/other/{number}.jsonl", cwd="/other", name="not wanted") for number in range(3)]
     wanted = [summary("/here/a.jsonl", cwd="/here", name="wanted")] if has_sessions else []
     first_read, go_on = threading.Event(), threading.Event()
@@ -107,7 +106,7 @@ async def test_the_sessions_of_other_folders_are_not_shown_before_those_of_the_f
     def scan(cancelled: Callable[[], bool], hidden: bool) -> Iterator[Batch]:
         yield Batch(others, 3, 4)
         first_read.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         yield Batch(wanted, 4, 4)
 
     with frames() as seen:

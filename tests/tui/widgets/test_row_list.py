@@ -47,10 +47,10 @@ class ListApp(App[None]):
 async def test_a_hundred_thousand_rows_are_replaced_at_once_and_only_the_visible_are_drawn() -> None:
     app = ListApp()
     async with app.run_test(size=(40, 20)) as pilot:
-        started = time.perf_counter()
+        started = time.process_time()
         app.rows.set_rows(range(100_000))
         app.rows.set_rows(range(100_000, 0, -1))
-        elapsed = time.perf_counter() - started
+        elapsed = time.process_time() - started
         await pilot.pause()
         assert elapsed < 0.5
         assert len(set(app.drawn)) <= 40
