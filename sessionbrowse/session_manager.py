@@ -14,7 +14,7 @@ from typing import Any
 from sessionbrowse.errors import NoSuchEntry, NotASession, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.entries import Header
-from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import trim
 from sessionbrowse.manager import session_lists
 from sessionbrowse.manager.context import (
     ModelChoice,

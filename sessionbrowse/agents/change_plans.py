@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import Json, json_line
+from sessionbrowse.format.json_value import Json, json_line, trim
 from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""JSON values as lines of bytes, decoded as JavaScript's `JSON.parse` and encoded as its `JSON.stringify` does.
+"""JSON values and texts as in JavaScript: decoding, encoding, conversion to text and number, trimming and cutting.
 
 The decoder is strict, but it accepts escapes of lone surrogates, replaces bad UTF-8 by U+FFFD, and reads too large
 numbers as infinity. No value is nested deeper than `MAX_DEPTH`, so code that walks or prints a value may recurse.
@@ -6,8 +6,13 @@ numbers as infinity. No value is nested deeper than `MAX_DEPTH`, so code that wa
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from itertools import chain
+from typing import Any, Final, Literal, NoReturn
 
 import msgspec
 
@@ -123,3 +128,194 @@ def json_bytes(value: Json) -> bytes:
         text = _STRING_OR_INFINITY.sub(lambda token: "1e999" if token[1] else token[0], text)
     text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)
     return text.encode()
+
+
+_BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_BLANK_RUNS = re.compile(f"[{_BLANKS}]+")
+
+
+def trim(text: str) -> str:
+    """Strip blanks from both ends of a text, as `String.prototype.trim` does (U+FEFF is a blank, U+0085 is not)."""
+    return text.strip(_BLANKS)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, split at blanks as JavaScript's `split(/\\s+/)` does, without empty words."""
+    return [word for word in _BLANK_RUNS.split(text) if word]
+
+
+def units(text: str) -> int:
+    """Return the length of a text in UTF-16 code units, as `String.prototype.length` does."""
+    return len(text) + sum(1 for character in text if character > "\uffff")
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the first `limit` UTF-16 code units of a text, as JavaScript's `slice(0, limit)` does.
+
+    The cut may split a surrogate pair.
+    """
+    if len(text) <= limit and text.isascii():
+        return text
+    encoded = text[:limit].encode("utf-16-le", "surrogatepass")[: 2 * limit]
+    return encoded.decode("utf-16-le", "surrogatepass")
+
+
+class Missing(Enum):
+    """The type of `MISSING`, the value of a key that an object does not have."""
+
+    KEY = "undefined"
+
+
+MISSING: Final = Missing.KEY
+"""The value of a key that a JSON object does not have; `string` returns `undefined` for it, but `null` for null."""
+
+
+def string(value: Json | Literal[Missing.KEY]) -> str:
+    """Return the text of a JSON value as JavaScript's `String(value)` does."""
+    match value:
+        case str():
+            return value
+        case Missing.KEY:
+            return "undefined"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number(value)
+        case list():
+            return ",".join("" if item is None else string(item) for item in _leaves(value))
+        case _:
+            return "[object Object]"
+
+
+def number(value: float) -> str:
+    """Return the text of a number as JavaScript does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
+    double = as_double(value)
+    if not math.isfinite(double):
+        return "NaN" if math.isnan(double) else "Infinity" if double > 0 else "-Infinity"
+    size = abs(double)
+    if double == int(double) and size < 1e15:
+        return str(int(double))
+    digits = repr(double)
+    if 1e-6 <= size < 1e21:
+        return format(Decimal(digits), "f").removesuffix(".0")
+    mantissa, _, exponent = f"{Decimal(digits).normalize():e}".partition("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
+def to_number(value: Json | Literal[Missing.KEY]) -> float:
+    """Return the number that JavaScript's `Number(value)` returns for a JSON value; it may be NaN."""
+    match value:
+        case Missing.KEY:
+            return math.nan
+        case None:
+            return 0.0
+        case int() | float():
+            return as_double(value)
+        case str():
+            return _parse_number(trim(value))
+        case list():
+            return _parse_number(trim(string(value)))
+        case _:
+            return math.nan
+
+
+def as_double(value: float) -> float:
+    """Return a JSON number as a float; an integer too large for a float becomes infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_true(value: Json | Literal[Missing.KEY]) -> bool:
+    """Return False for values that JavaScript treats as false: undefined, null, false, zero, NaN and empty text."""
+    match value:
+        case Missing.KEY | None:
+            return False
+        case float():
+            return value != 0 and not math.isnan(value)
+        case bool() | int() | str():
+            return bool(value)
+        case _:
+            return True
+
+
+def stringify_head(value: Json, limit: int) -> tuple[str, bool]:
+    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and True if the text was longer."""
+    pieces: list[str] = []
+    length = 0
+    for piece in _pieces(value, limit):
+        pieces.append(piece)
+        length += units(piece)
+        if length > limit:
+            return cut("".join(pieces), limit), True
+    return "".join(pieces), False
+
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)", re.ASCII)
+_ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_LAST_ARRAY_INDEX = 2**32 - 2
+
+
+def _parse_number(text: str) -> float:
+    if not text:
+        return 0.0
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    if _PREFIXED.fullmatch(text):
+        return as_double(int(text, 0))
+    return {"Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}.get(text, math.nan)
+
+
+def _leaves(values: list[Json]) -> Iterator[Json]:
+    """Yield the items of a list and of the lists nested in it; None stands for an empty nested list.
+
+    JavaScript's `String` joins the items of nested lists in the same order.
+    """
+    stack = [iter(values)] if values else []
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, list) and item:
+                stack.append(iter(item))
+                break
+            yield None if item == [] else item
+        else:
+            stack.pop()
+
+
+def _pieces(value: Json, limit: int) -> Iterator[str]:
+    """Yield the JSON text of a value in pieces, so that a caller who needs only the beginning can stop early.
+
+    Strings are cut after `limit` + 1 characters: one more than the caller needs, so that the caller notices the cut.
+    """
+    match value:
+        case str():
+            yield json_bytes(value[: limit + 1]).decode()
+        case bool() | None:
+            yield "null" if value is None else string(value)
+        case int() | float():
+            yield number(value) if math.isfinite(as_double(value)) else "null"
+        case list():
+            yield "["
+            for position, item in enumerate(value):
+                yield from chain("," if position else "", _pieces(item, limit))
+            yield "]"
+        case dict():
+            yield "{"
+            for position, key in enumerate(_in_order(value)):
+                yield from chain(
+                    "," if position else "", (json_bytes(key[: limit + 1]).decode(), ":"), _pieces(value[key], limit)
+                )
+            yield "}"
+
+
+def _in_order(value: dict[str, Json]) -> list[str]:
+    """Return an object's keys in JavaScript's order: first array indexes in numeric order, then all other keys."""
+    indexes = [key for key in value if _ARRAY_INDEX.fullmatch(key) and int(key) <= _LAST_ARRAY_INDEX]
+    return sorted(indexes, key=int) + [key for key in value if key not in indexes] if indexes else list(value)

@@ -14,8 +14,7 @@ from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.format.entries import Compaction
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import BadJson, json_line, loads
+from sessionbrowse.format.json_value import BadJson, json_line, loads, trim
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.manager.memory_session import (
     CURRENT_SESSION_VERSION,

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from sessionbrowse.format.codec import type_name
 from sessionbrowse.format.entries import Block, Compaction, Message, UnknownBlock, Value
-from sessionbrowse.format.javascript import is_true, trim
+from sessionbrowse.format.json_value import is_true, trim
 from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.model.session.session import Session

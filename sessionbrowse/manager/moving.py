@@ -7,8 +7,7 @@ import re
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession, RefusedWrite
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import json_bytes
+from sessionbrowse.format.json_value import json_bytes, trim
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.manager.appending import SessionAppender
 from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root

@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.format.javascript import MISSING, is_true, number, string, stringify_head, to_number
-from sessionbrowse.format.json_value import Json, json_bytes, loads
+from sessionbrowse.format.json_value import (
+    MISSING,
+    Json,
+    is_true,
+    json_bytes,
+    loads,
+    number,
+    string,
+    stringify_head,
+    to_number,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sessionbrowse.format.javascript import words
+from sessionbrowse.format.json_value import words
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import search_text_of

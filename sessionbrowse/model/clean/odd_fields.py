@@ -15,8 +15,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from sessionbrowse.format.javascript import is_true
-from sessionbrowse.format.json_value import Json, json_bytes, json_object
+from sessionbrowse.format.json_value import Json, is_true, json_bytes, json_object
 from sessionbrowse.format.splice import Path, edited, value_at, with_member
 
 Effect = Literal["stops", "unlisted", "hangs", "ignored"]

@@ -29,8 +29,7 @@ from sessionbrowse.format.entries import (
     UnknownBlock,
     UserMessage,
 )
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import Json, trim
 from sessionbrowse.model.context import pi
 from sessionbrowse.model.context.message import (
     Context,

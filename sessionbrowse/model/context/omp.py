@@ -35,8 +35,7 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     TtsrInjection,
 )
-from sessionbrowse.format.javascript import is_true, trim
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import Json, is_true, trim
 from sessionbrowse.model.context import omp_snapcompact
 from sessionbrowse.model.context.message import (
     Context,

@@ -11,8 +11,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object
+from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, trim
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.title_slot import SLOT_BYTES, Source, parse_slot, slot_line
 from sessionbrowse.model.clean.odd_fields import mended_fields

@@ -8,8 +8,7 @@ from typing import Any
 from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.envelope import Envelope
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import json_object
+from sessionbrowse.format.json_value import json_object, trim
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.ordinary_line import OrdinaryCustom, OrdinaryModelChange, decode_ordinary
 from sessionbrowse.model.listing.bulk_lines import (

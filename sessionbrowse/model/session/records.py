@@ -14,8 +14,7 @@ from msgspec import Struct
 from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import BadLine, Header, TitleSlot
 from sessionbrowse.format.envelope import Envelope, read_envelope
-from sessionbrowse.format.javascript import to_number, trim
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import BadJson, Json, loads, to_number, trim
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.title_slot import is_slot
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, ONLY, VERBATIM_STRATEGY, Rules

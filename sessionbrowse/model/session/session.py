@@ -16,8 +16,7 @@ from msgspec import Struct
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import BadLine, Compaction, Entry, Header, TitleSlot, UnknownEntry
 from sessionbrowse.format.envelope import Envelope
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import BadJson, Json, loads, trim
 from sessionbrowse.model.session.parents import ROOT as ROOT
 from sessionbrowse.model.session.parents import is_chain_of, is_left_behind, is_move
 from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from sessionbrowse.format.javascript import MISSING, string
+from sessionbrowse.format.json_value import MISSING, string
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import row_text_omp, row_text_pi
 from sessionbrowse.model.tree.shape import display_order

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sessionbrowse.format.javascript import MISSING, cut, is_true, string, to_number, trim
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import MISSING, Json, cut, is_true, string, to_number, trim
 from sessionbrowse.model.tree import row_text_pi
 from sessionbrowse.model.tree.tool_call_text import (
     TEXT_UNITS,

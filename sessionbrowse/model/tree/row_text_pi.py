@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from sessionbrowse.format.javascript import MISSING, cut, is_true, number, string, to_number
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import MISSING, Json, cut, is_true, number, string, to_number
 from sessionbrowse.model.session.rules import AgentName
 from sessionbrowse.model.tree.tool_call_text import (
     Call,

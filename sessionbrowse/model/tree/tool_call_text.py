@@ -13,10 +13,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from sessionbrowse.format.javascript import (
+from sessionbrowse.format.json_value import (
     MISSING,
+    BadJson,
+    Json,
     cut,
     is_true,
+    loads,
     number,
     string,
     stringify_head,
@@ -24,7 +27,6 @@ from sessionbrowse.format.javascript import (
     trim,
     units,
 )
-from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.edits import paths_of
 from sessionbrowse.model.session.rules import AgentName
 
