@@ -28,9 +28,8 @@ from sessionbrowse.model.context import build as model_context
 from sessionbrowse.model.context.message import ContextMessage, ModelRef, context_message, stored_message
 from sessionbrowse.model.context.pi import entries_taking_part
 from sessionbrowse.model.fork import ReadLine
-from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import Rules
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import Session, build_session
 
 Json = Any
 MessageObject = dict[str, Json]

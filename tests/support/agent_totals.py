@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
-from sessionbrowse.model.usage.agent_total import counted
+from sessionbrowse.model.usage.request import counted
 
 
 def totals(rules: Rules, envelopes: Iterable[Envelope], price: Callable[[float], float] = float) -> Spending:

@@ -8,9 +8,8 @@ from typing import Any
 
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.context.build import Context, build
-from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import Session, build_session
 
 Line = dict[str, Any]
 TIME = "2026-05-01T10:00:00.000Z"

@@ -19,11 +19,10 @@ from sessionbrowse.model.convert import atomic, omp
 from sessionbrowse.model.convert.carried import Entry, TargetAgent, added_paths, marked, notes_of, own_fields
 from sessionbrowse.model.convert.losses import Loss, LossCount, add_context_losses
 from sessionbrowse.model.convert.omp import ReadImage
-from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 from sessionbrowse.model.session.records import is_workflow_stage
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import Session, build_session
 
 _NUMBERS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens")
 _COSTS = ("input", "output", "cacheRead", "cacheWrite", "total")

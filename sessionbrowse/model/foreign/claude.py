@@ -56,8 +56,8 @@ from sessionbrowse.model.foreign.translated import (
     usage_of,
 )
 from sessionbrowse.model.listing.directories import alphanumeric
-from sessionbrowse.model.listing.status import status_after
 from sessionbrowse.model.listing.summary import SessionStatus, Sketch
+from sessionbrowse.model.listing.summary_builder import status_after
 from sessionbrowse.text import model_name
 
 AGENT = "claude"

@@ -53,8 +53,8 @@ from sessionbrowse.model.foreign.translated import (
     text_of,
     usage_of,
 )
-from sessionbrowse.model.listing.status import status_after
 from sessionbrowse.model.listing.summary import Sketch
+from sessionbrowse.model.listing.summary_builder import status_after
 from sessionbrowse.text import model_name
 
 AGENT = "codex"

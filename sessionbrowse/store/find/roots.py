@@ -315,7 +315,7 @@ def _agents_of_files(directory: str, kind: str) -> set[str]:
 
 def _marks(path: str) -> Marks | None:
     from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
-    from sessionbrowse.format.other_files import program_of_file
+    from sessionbrowse.format.codec import program_of_file
 
     try:
         with open(path, "rb") as file:

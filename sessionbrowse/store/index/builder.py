@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.codec import recognise
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock, line_blocks
 from sessionbrowse.format.ordinary_line import decode_with_calls, decode_with_tools
-from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines
 from sessionbrowse.model.listing.summary import Summary, SummaryProgress
 from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS, SummaryBuilder
@@ -35,9 +35,9 @@ from sessionbrowse.model.search.entry_text import (
     strings_in,
     tool_text,
 )
-from sessionbrowse.model.session.build_session import Migration
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
 from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.session import Migration
 from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from sessionbrowse.agents.attribution import Marks, marks_of_head, marks_of_program
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.codec import PROBED_LINES
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
-from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor

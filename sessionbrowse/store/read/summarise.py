@@ -9,16 +9,14 @@ from msgspec.structs import replace
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.codec import recognise
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.directories import listed
-from sessionbrowse.model.listing.status import STATUS_BYTES, status_at_end
 from sessionbrowse.model.listing.summary import SessionStatus, Summary, joined_text
-from sessionbrowse.model.listing.summary_builder import SummaryBuilder, milliseconds_of
-from sessionbrowse.model.session.build_session import build_session
+from sessionbrowse.model.listing.summary_builder import STATUS_BYTES, SummaryBuilder, milliseconds_of, status_at_end
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session, left_behind
+from sessionbrowse.model.session.session import Session, build_session, left_behind
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed

@@ -17,9 +17,9 @@ from msgspec import Struct
 from sessionbrowse.agents.base import stem_of
 from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.codec import HEAD_SIZES, OURS, ZSTD, program_of_file
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.json_value import Json, json_object, trim
-from sessionbrowse.format.other_files import HEAD_SIZES, OURS, ZSTD, program_of_file
 from sessionbrowse.model.listing.directories import alphanumeric
 from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked

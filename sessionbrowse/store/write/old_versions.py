@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_regular
-from sessionbrowse.store.read.tail import line_start
+from sessionbrowse.store.read.session_file import line_start
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.copies import append_bytes, copy, files_below, make_folder
 from sessionbrowse.store.write.in_use import RECENT_MS, holders, running

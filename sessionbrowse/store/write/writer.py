@@ -22,8 +22,7 @@ from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, WriteFai
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.read.content import closing, open_regular
-from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.read.tail import Growth, Tail
+from sessionbrowse.store.read.session_file import Growth, Tail, open_session
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, NONBLOCK, flush, pread, pwrite
 from sessionbrowse.store.system.processes import is_alive
 from sessionbrowse.store.write.journal import Fingerprint

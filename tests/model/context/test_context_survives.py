@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.context.build import Context, build
-from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import Session, build_session
 from tests.support.context_sample import (
     TIME,
     answer,

@@ -14,9 +14,8 @@ from sessionbrowse.model.convert.carried import TargetAgent
 from sessionbrowse.model.convert.conversion import Converted, converted, session_of
 from sessionbrowse.model.convert.grown import growth
 from sessionbrowse.model.fork import whole_lines
-from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import Session, build_session
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.change_helpers import assistant, entry, header, line, user
 from tests.support.odd_trees import BLOB, GONE, OddTree

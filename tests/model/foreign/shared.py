@@ -7,9 +7,8 @@ from typing import Any
 
 from sessionbrowse.format.lines import blocks_with_newlines
 from sessionbrowse.model.foreign.translated import Translated
-from sessionbrowse.model.listing.status import status_at_end
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.listing.summary_builder import SummaryBuilder
+from sessionbrowse.model.listing.summary_builder import SummaryBuilder, status_at_end
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 

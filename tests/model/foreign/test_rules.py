@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.format.other_files import STATE_LINES, other_program
+from sessionbrowse.format.codec import STATE_LINES, other_program
 from sessionbrowse.model.foreign.claude import claude
 from sessionbrowse.model.foreign.codex import codex
 from sessionbrowse.model.foreign.translated import Translated

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessionbrowse.model.listing.status import STATUS_BYTES, status_at_end
 from sessionbrowse.model.listing.summary import SessionStatus
+from sessionbrowse.model.listing.summary_builder import STATUS_BYTES, status_at_end
 from sessionbrowse.store.read.summarise import summarise_path
 from tests.support.change_helpers import header
 

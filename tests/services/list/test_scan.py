@@ -10,7 +10,7 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.other_files import EVENT_STREAM
+from sessionbrowse.format.codec import EVENT_STREAM
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Batch, gather_summaries, scan
 from sessionbrowse.services.list.locate import locate

@@ -10,7 +10,7 @@ import pytest
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession, Unreadable, UnsupportedFormat
-from sessionbrowse.format import other_files
+from sessionbrowse.format import codec
 from sessionbrowse.format.entries import CustomMessage, UnknownEntry
 from sessionbrowse.format.envelope import TOO_DEEP
 from sessionbrowse.model.session.records import MAX_PROBLEMS
@@ -438,19 +438,19 @@ def test_every_byte_offset_is_where_the_line_begins(tmp_path: Path, agent: str):
 # ---- no sessions -------------------------------------------------------------------------------------------------
 
 FOREIGN: list[tuple[str, bytes, str]] = [
-    ("pi-agent-core v4", line({"v": 4, "kind": "header", "id": "x", "storageVersion": 1}), other_files.V4),
-    ("event stream", line({"type": "agent_start"}) + line({"type": "turn_start"}), other_files.EVENT_STREAM),
+    ("pi-agent-core v4", line({"v": 4, "kind": "header", "id": "x", "storageVersion": 1}), codec.V4),
+    ("event stream", line({"type": "agent_start"}) + line({"type": "turn_start"}), codec.EVENT_STREAM),
     (
         "event stream behind a header",
         H + line({"type": "agent_start"}) + line({"type": "message_start", "message": {"role": "user"}}),
-        other_files.EVENT_STREAM,
+        codec.EVENT_STREAM,
     ),
-    ("event stream behind slot and header", slot() + H + line({"type": "turn_start"}), other_files.EVENT_STREAM),
-    ("RPC log", line({"type": "response", "command": "prompt", "success": True}), other_files.EVENT_STREAM),
-    ("subagent log", line({"type": "tool_execution_start", "toolName": "bash"}), other_files.EVENT_STREAM),
-    ("Claude Code summary", line({"type": "summary", "summary": "s", "leafUuid": "u"}), other_files.CLAUDE_CODE),
-    ("Claude Code queue", line({"type": "queue-operation", "sessionId": "s"}), other_files.CLAUDE_CODE),
-    ("with a byte order mark", b"\xef\xbb\xbf" + line({"type": "agent_start"}), other_files.EVENT_STREAM),
+    ("event stream behind slot and header", slot() + H + line({"type": "turn_start"}), codec.EVENT_STREAM),
+    ("RPC log", line({"type": "response", "command": "prompt", "success": True}), codec.EVENT_STREAM),
+    ("subagent log", line({"type": "tool_execution_start", "toolName": "bash"}), codec.EVENT_STREAM),
+    ("Claude Code summary", line({"type": "summary", "summary": "s", "leafUuid": "u"}), codec.CLAUDE_CODE),
+    ("Claude Code queue", line({"type": "queue-operation", "sessionId": "s"}), codec.CLAUDE_CODE),
+    ("with a byte order mark", b"\xef\xbb\xbf" + line({"type": "agent_start"}), codec.EVENT_STREAM),
 ]
 
 

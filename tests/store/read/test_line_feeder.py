@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.model.session.build_session import Migration, build_session
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.session import Migration, build_session
 from sessionbrowse.store.read import content
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.session_files import answer, entry, header, line, user
