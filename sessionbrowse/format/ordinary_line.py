@@ -12,8 +12,7 @@ bytes. It is 27 % slower than `decode_ordinary`, so it is used only if the index
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -217,28 +216,3 @@ decode_with_tools = msgspec.json.Decoder(
 
 Also raises one of `REFUSALS` for a tool result that has content blocks other than text and images.
 """
-
-
-def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
-    """Decode each line with the function `decode`: `decode_ordinary` or `decode_with_tools`.
-
-    Return one result for each line, and the positions, counted from 0, of the lines for which `decode` raised one of
-    `REFUSALS`. The result for these lines is `refused`.
-    """
-    decoded: list[Any] = []
-    numbers: list[int] = []
-    rest = map(decode, lines)
-    while True:
-        try:
-            decoded.extend(rest)
-            return decoded, numbers
-        except REFUSALS:
-            # The results of all lines before the failed line are in `decoded`; `rest` goes on with the next line.
-            numbers.append(len(decoded))
-            decoded.append(refused)
-
-
-def beyond_ascii(lines: Sequence[bytes]) -> list[int]:
-    """Return the positions, counted from 0, of the lines that contain a byte beyond ASCII."""
-    are_ascii = list(map(bytes.isascii, lines))
-    return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_object, loads
-from sessionbrowse.format.ordinary_line import decode_each
+from sessionbrowse.model.listing.bulk_lines import decode_each
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
 

@@ -5,7 +5,7 @@ One Python statement per line would cost more time than decoding the line, so al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress
 from operator import add
@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.format.envelope import TASK_TOOL, whole
-from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, decode_each
+from sessionbrowse.format.ordinary_line import REFUSALS, OrdinaryUsage
 from sessionbrowse.text import is_time, model_name, parse_time
 
 OTHER, USER, ANSWER, RESULT = range(4)
@@ -77,7 +77,7 @@ def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
     pi's list cuts lines at these characters.
     """
     lines = block.lines
-    odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
+    odd = [number for number in _beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
     results = of_kind(block.messages, block.kinds, RESULT)
     if TASK_TOOL in [result.toolName for result in results]:
         numbers = of_kind(range(len(lines)), block.kinds, RESULT)
@@ -184,3 +184,28 @@ def _table(*kinds: int) -> bytes:
 
 _IS_KIND = tuple(map(_table, range(4)))
 _IS_MESSAGE = _table(USER, ANSWER, RESULT)
+
+
+def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
+    """Decode each line with the function `decode`: `decode_ordinary` or `decode_with_tools`.
+
+    Return one result for each line, and the positions, counted from 0, of the lines for which `decode` raised one of
+    `REFUSALS`. The result for these lines is `refused`.
+    """
+    decoded: list[Any] = []
+    numbers: list[int] = []
+    rest = map(decode, lines)
+    while True:
+        try:
+            decoded.extend(rest)
+            return decoded, numbers
+        except REFUSALS:
+            # The results of all lines before the failed line are in `decoded`; `rest` goes on with the next line.
+            numbers.append(len(decoded))
+            decoded.append(refused)
+
+
+def _beyond_ascii(lines: Sequence[bytes]) -> list[int]:
+    """Return the positions, counted from 0, of the lines that contain a byte beyond ASCII."""
+    are_ascii = list(map(bytes.isascii, lines))
+    return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []
