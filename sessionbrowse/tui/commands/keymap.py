@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.config import Habits
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Command
+from sessionbrowse.tui.commands.command import NAMED_KEYS, Command, is_key, key_label, key_name, sign_of
 from sessionbrowse.tui.commands.contexts import (
     CONTEXT_STACKS,
     EVERYWHERE,
@@ -21,7 +21,6 @@ from sessionbrowse.tui.commands.contexts import (
     TREE,
     VIEW,
 )
-from sessionbrowse.tui.commands.key_names import NAMED_KEYS, is_key, key_label, key_name, sign_of
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 

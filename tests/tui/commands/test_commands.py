@@ -10,7 +10,7 @@ from sessionbrowse.model.search.query import FILTERS
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.clean.redact_session import ReviewScreen
-from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext
+from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext, key_label, key_name
 from sessionbrowse.tui.commands.contexts import (
     CLEANUP,
     CONTEXT_STACKS,
@@ -34,7 +34,6 @@ from sessionbrowse.tui.commands.contexts import (
     WELCOME,
     WORKING,
 )
-from sessionbrowse.tui.commands.key_names import key_label, key_name
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.commands.key_names import key_name
+from sessionbrowse.tui.commands.command import key_name
 from sessionbrowse.tui.dialogs.dialogs import Dialog
 from tests.support.tui_support import Driven, browsing, demo_options
 
