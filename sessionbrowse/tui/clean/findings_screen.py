@@ -18,8 +18,8 @@ from sessionbrowse.tui.layout.parts import FittedPart, Part
 from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.paint.spans import Line, cut_left
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.span_view import Bar, KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 F = TypeVar("F")

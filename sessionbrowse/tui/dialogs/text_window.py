@@ -14,7 +14,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.widgets.bars import MESSAGE_ROLES
+from sessionbrowse.tui.widgets.span_view import MESSAGE_ROLES
 from sessionbrowse.tui.widgets.text_view import TextView
 
 

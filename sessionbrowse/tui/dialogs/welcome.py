@@ -13,7 +13,7 @@ from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, agent_span, pad
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.widgets.bars import KeyBar
+from sessionbrowse.tui.widgets.span_view import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 WINDOW_CELLS = 72

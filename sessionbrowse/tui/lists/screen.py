@@ -34,9 +34,9 @@ from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.search.list_search import ListSearch, Queries
 from sessionbrowse.tui.shell.paned_screen import ListScreen
-from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
+from sessionbrowse.tui.widgets.span_view import Bar, KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

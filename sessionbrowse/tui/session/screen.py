@@ -23,9 +23,9 @@ from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.session.tree_search import TreeState
 from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR, PanedScreen
-from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
+from sessionbrowse.tui.widgets.span_view import Bar, KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 LEAST_TREE, LEAST_VIEW = 40, 56

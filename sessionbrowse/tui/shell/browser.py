@@ -30,7 +30,7 @@ from sessionbrowse.tui.paint.signals import EXIT_HANDLER
 from sessionbrowse.tui.paint.textual_compat import CompatApp, CompatScreen
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.view_memory import ViewMemory
-from sessionbrowse.tui.widgets.bars import KeyBar
+from sessionbrowse.tui.widgets.span_view import KeyBar
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary

@@ -23,8 +23,8 @@ from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_T
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
-from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.span_view import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

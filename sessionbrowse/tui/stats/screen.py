@@ -31,10 +31,9 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.paned_screen import Delayed
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
-from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList
-from sessionbrowse.tui.widgets.span_view import SpanView
+from sessionbrowse.tui.widgets.span_view import Bar, KeyBar, SpanView
 
 ALL = "all time"
 TIMES = (ALL, "last 30 days", "last 7 days", "this month", "last month", "this week", "last week", "today")

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line, line_width
-from sessionbrowse.tui.widgets.bars import Bar
+from sessionbrowse.tui.widgets.span_view import Bar
 
 
 class FilterInput(Input):
