@@ -34,18 +34,16 @@ from sessionbrowse.services.change.label import label_of, write_label
 from sessionbrowse.services.change.rename import remove_slot, write_name, write_slot
 from sessionbrowse.services.clean import replace_file
 from sessionbrowse.services.transaction.change import (
-    Cancelled,
     ChangeResult,
     FailedItem,
     Origin,
-    ReportProgress,
     changing,
     in_bulk,
     record_done,
     recovering,
     retried,
 )
-from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.change_context import Cancelled, ChangeContext, Progress
 from sessionbrowse.services.transaction.recover import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
@@ -98,7 +96,7 @@ def undo(
     *,
     force: bool = False,
     context: ChangeContext | None = None,
-    on_progress: ReportProgress = lambda finished, total: None,
+    progress: Progress = lambda done, total, name: None,
     cancelled: Cancelled = lambda: False,
 ) -> Undone:
     """Undo a change and its whole group: the change with the given id, or the last one that can be undone.
@@ -129,7 +127,7 @@ def undo(
         chosen,
         lambda change, context, _: retried(partial(_take_back, change, context, force)),
         context=context,
-        on_progress=on_progress,
+        progress=progress,
         cancelled=cancelled,
     )
     sentences = _sentences(bulk.failed)

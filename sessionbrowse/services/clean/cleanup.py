@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import msgspec
@@ -24,7 +24,7 @@ from sessionbrowse.model.clean.cleanup import (
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, Into, delete, files_in, is_lock
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.change_context import Cancelled, ChangeContext, Progress
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.store.find.roots import own_places
 from sessionbrowse.store.own.pins import Pins
@@ -33,9 +33,6 @@ from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.in_use import sessions_in_use
 from sessionbrowse.store.write.write_checks import Target, shown_name
 from sessionbrowse.text import clean, plural
-
-Progress = Callable[[int, int, str], object]
-"""Callback with the number of files read, the number of files to read, and the path of the next file."""
 
 
 def find_cleanup(
@@ -46,7 +43,7 @@ def find_cleanup(
     *,
     across_roots: bool = False,
     progress: Progress = lambda done, total, path: None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> list[CleanupRow]:
     """Return this machine's sessions to clean up, by kind, largest first, except pinned sessions and those in use.
 

@@ -12,9 +12,10 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from sessionbrowse.errors import NotFound
 from sessionbrowse.services.machines import script
 from sessionbrowse.services.machines.conversation import SILENCE_S, Conversation, Ended, Stopped
 from sessionbrowse.services.machines.mirror_files import Incoming, MirrorFiles
-from sessionbrowse.services.machines.results import LookResult, Progress
+from sessionbrowse.services.machines.results import LookResult
 from sessionbrowse.services.machines.rows import (
     MOST_PATH,
     ODD_NAME,
@@ -38,6 +39,9 @@ from sessionbrowse.store.find.roots import root_places
 from sessionbrowse.store.own.mirrors import MirrorState, place_at, read_state, remote_path, same_machine, write_state
 from sessionbrowse.store.system.files import CLOEXEC, take_lock
 from sessionbrowse.text import clean
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.transaction.change_context import Cancelled, Progress
 
 RECENT_S = 2.0
 """A file that changed so shortly before a look may change again within the same second, with the same times."""
@@ -57,14 +61,14 @@ def look(
     *,
     top: str | None = None,
     progress: Progress = lambda done, total, path: None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
     recent_s: float = RECENT_S,
     silence_s: float = SILENCE_S,
 ) -> LookResult:
     """Update the mirror of a machine; the result has the numbers of files, or the reason why the look failed.
 
     Files that came before a failure stay, and the next look continues from there. `top` is the directory of all
-    mirrors.
+    mirrors. `progress` is called after each received file, with its path on the other machine.
     """
     files = MirrorFiles(machine.name, top)
     with only_look(files.directory) as is_only:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from sessionbrowse.text import age, plural
-
-Progress = Callable[[int, int, str], None]
-"""Callback for each received file: number of files so far, number of files to receive, path on the other machine."""
 
 
 class LookResult(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, InUse, SameFile, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.locate import Located, looks_like_path
-from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.change_context import Cancelled, ChangeContext, Progress
 from sessionbrowse.services.transaction.recover import recover_all, recover_change, remove_old_versions
 from sessionbrowse.store.own.mirrors import machine_of, machines_dir, read_state
 from sessionbrowse.store.own.state_directory import only_one
@@ -299,11 +299,6 @@ def record_done(
 Item = TypeVar("Item")
 C = TypeVar("C", bound=ChangeResult)
 
-ReportProgress = Callable[[int, int], object]
-"""Callback with the number of finished items and the total: first (0, total), then once after each item."""
-Cancelled = Callable[[], bool]
-"""Callback that is called before each item; if it returns True, the bulk change stops."""
-
 
 class FailedItem(Struct, Generic[Item], frozen=True):
     """An item whose change failed, and the error; the item is unchanged unless the error says otherwise."""
@@ -334,7 +329,7 @@ def in_bulk(
     change: Callable[[Item, ChangeContext, str | None], C],
     *,
     context: ChangeContext | None = None,
-    on_progress: ReportProgress = lambda finished, total: None,
+    progress: Progress = lambda done, total, name: None,
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[Item, C]:
@@ -342,7 +337,8 @@ def in_bulk(
 
     The error `SameFile` ends the bulk change.
 
-    `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
+    `progress` is called first and after each item, without a name. `group` adds the changes to the group of an earlier
+    change, so that one undo takes all of them back.
 
     `change` is called with an item, the `ChangeContext`, and the group of the bulk change (None for a single item):
     `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.
@@ -352,7 +348,7 @@ def in_bulk(
     done: list[C] = []
     failed: list[FailedItem[Item]] = []
     finished = 0
-    on_progress(finished, len(items))
+    progress(finished, len(items), "")
     for item in items:
         if cancelled():
             break
@@ -364,7 +360,7 @@ def in_bulk(
                 finished += 1
                 break
         finished += 1
-        on_progress(finished, len(items))
+        progress(finished, len(items), "")
     undo_ids = [one.undo_id for one in done if one.undo_id is not None]
     return Bulk(
         done=tuple(done),

@@ -1,4 +1,4 @@
-"""The environment in which changes are made (directories, clock, journal), as one value that tests can replace."""
+"""The environment in which changes are made (directories, clock, journal), as one value; progress and stopping."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from sessionbrowse.config import state_dir
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.in_use import PROC
 from sessionbrowse.store.write.journal import Change, Journal
+
+Progress = Callable[[int, int, str], object]
+"""A function that is told how far work is: numbers of done and of all items (0: unknown), name of the current item."""
+Cancelled = Callable[[], bool]
+"""A function that returns True once the user has stopped the work; the work asks it before each item."""
 
 
 class ChangeContext(Struct, frozen=True, kw_only=True):

@@ -38,5 +38,5 @@ def do_archive(screen: CommandScreen[None]) -> None:
 
     plan = ChangePlan(title="Archiving", items=session_items(changes, chosen, make), describe=describe)
     parts = [*session_parts(chosen, screen.browser.home), *paragraph([(f"{agents} {effect}.", "")])]
-    choices = [Choice("go", f"{verb} {sessions_named(chosen)}", do=lambda: changes.carry_out(plan)), CANCEL]
+    choices = [Choice("go", f"{verb} {sessions_named(chosen)}", do=lambda: changes.make(plan)), CANCEL]
     ask(screen.browser, f"{verb}?", parts, choices)

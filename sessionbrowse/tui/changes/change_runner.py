@@ -9,30 +9,37 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from pathlib import PurePath
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
+from textual.timer import Timer
 
+from sessionbrowse.agents.base import own_folder
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.delete import Into
+from sessionbrowse.services.change.archive import Archived
+from sessionbrowse.services.change.delete import Deleted, Into
+from sessionbrowse.services.change.relocate import Relocated
 from sessionbrowse.services.change.restore import Restored
 from sessionbrowse.services.transaction.change import Bulk, ChangeResult, FailedItem, in_bulk, recover_interrupted
-from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.change_context import ChangeContext, Progress
 from sessionbrowse.services.undo import Undone
+from sessionbrowse.store.find.discover import agent_of_path, sessions_below
 from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.read.archive import is_archived
+from sessionbrowse.store.read.summarise import summaries_of, summarise_path
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.reread import below, listed_in, read_again, touched
+from sessionbrowse.tui.data.jobs import at_most_every
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
@@ -42,8 +49,8 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 T = TypeVar("T")
-Take = Callable[[Any, Exception | None], None]
-"""A function that receives the result of background work, or the error."""
+Take = Callable[[Any, Exception | None, bool], None]
+"""A function that receives the result of background work, or the error, and True if the user stopped the work."""
 
 PROGRESS_DELAY_S = 0.3
 """Seconds that background work runs before a window shows the progress."""
@@ -70,7 +77,7 @@ def context_of(browser: Browser) -> ChangeContext:
         # The demo gets its own journal and trash, so that it never touches the user's.
         kept = os.path.join(browser.options.demo, "sessionbrowse")
         environ = {**environ, **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")}}
-    around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
+    around = replace(real_surroundings(), home=home, environ=environ)
     return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
 
@@ -81,63 +88,64 @@ def recover_at_start(browser: Browser) -> None:
         recover_interrupted(context_of(browser))
 
 
-class ChangeQueue:
-    """Runs work one by one in the background, and passes each result on before the next work begins.
+class Task:
+    """Work in the background, as the user sees it: once it takes long, a window shows its progress and can stop it."""
 
-    Unlike in `jobs.Lane`, new work never cancels older work. `deliver` calls a function in the thread of the user
-    interface, in which also all methods but `_run` are called.
+    def __init__(self, browser: Browser, title: str, work: Callable[[ChangeRun], Any], take: Take) -> None:
+        self.work, self.take = work, take
+        self._browser, self._title = browser, title
+        self._stop = threading.Event()
+        self._window: ProgressScreen | None = None
+        self._timer: Timer | None = None
+        self._so_far = (0, 0, "…")
+        # Work may report thousands of times a second; drawing the window each time would block the keyboard.
+        self.progress: Progress = at_most_every(PROGRESS_STEP_S, partial(browser.call_later, self._show_progress))
+
+    def is_stopped(self) -> bool:
+        """Return True if the user has stopped the work."""
+        return self._stop.is_set()
+
+    def begin(self) -> None:
+        """Show the window soon, unless the work ends before."""
+        self._timer = self._browser.set_timer(PROGRESS_DELAY_S, self._show)
+
+    def end(self) -> None:
+        """Close the window, or never show it, because the work has ended."""
+        if self._timer is not None:
+            self._timer.stop()
+        if self._window is not None:
+            self._window.finish()
+
+    def _show(self) -> None:
+        self._browser.release_keys()
+        if not isinstance(self._browser.screen, ProgressScreen):
+            self._window = ProgressScreen(self._title, self._stop.set)
+            self._window.report(*self._so_far)
+            self._browser.push_screen(self._window)
+
+    def _show_progress(self, done: int, total: int, name: str) -> None:
+        self._so_far = (done, total, name)
+        if self._window is not None:
+            self._window.report(done, total, name)
+
+
+class ChangeRunner:
+    """Runs background work, and the changes of a `ChangePlan`, for the browser: one after the other.
+
+    Unlike in `jobs.Lane`, new work never cancels older work: it begins when the result of the older work is handled.
     """
 
-    def __init__(self, deliver: Callable[..., object]) -> None:
-        self._deliver = deliver
-        self._waiting: deque[tuple[Callable[[], Any], Take]] = deque()
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._tasks: deque[Task] = deque()
+        self.places: dict[str, Hashable] = {}
         self.when_idle: Callable[[], None] | None = None
         """A function to call once the queue of background work is empty."""
 
-    def ask(self, work: Callable[[], Any], take: Take) -> None:
-        """Add work to the queue; `take` receives the result or the error in the thread of the user interface."""
-        self._waiting.append((work, take))
-        if len(self._waiting) == 1:
-            self._start()
-
     @property
     def busy(self) -> bool:
-        """True if background work runs or waits, or its result is not delivered yet."""
-        return bool(self._waiting)
-
-    def _start(self) -> None:
-        threading.Thread(
-            target=self._run, args=(self._waiting[0][0],), name="sessionbrowse-changes", daemon=True
-        ).start()
-
-    def _run(self, work: Callable[[], Any]) -> None:
-        value, error = None, None
-        try:
-            value = work()
-        except Exception as raised:
-            error = raised
-        # The event loop may be closed: then the program is ending, and nobody will take the result.
-        with suppress(RuntimeError):
-            self._deliver(self._take, value, error)
-
-    def _take(self, value: Any, error: Exception | None) -> None:
-        try:
-            self._waiting[0][1](value, error)
-        finally:
-            self._waiting.popleft()
-            if self._waiting:
-                self._start()
-        if not self._waiting and self.when_idle is not None:
-            self.when_idle()
-
-
-class ChangeRunner(ChangeQueue):
-    """Runs background work, and the changes of a `ChangePlan`, for the browser: one after the other."""
-
-    def __init__(self, browser: Browser) -> None:
-        super().__init__(browser.call_later)
-        self._browser = browser
-        self.places: dict[str, Hashable] = {}
+        """True if background work runs or waits, or its result is not handled yet."""
+        return bool(self._tasks)
 
     @property
     def into(self) -> Into:
@@ -163,52 +171,49 @@ class ChangeRunner(ChangeQueue):
         """
         self._browser.hold_keys()
 
-        def taken(value: Any, error: Exception | None, has_stopped: bool) -> None:
+        def taken(value: Any, error: Exception | None, is_stopped: bool) -> None:
             self._browser.release_keys()
-            if has_stopped:
+            if is_stopped:
                 self._browser.say("Stopped; nothing was changed.")
             elif error is not None:
                 (on_error or self._say_error)(error)
             else:
                 on_result(value)
 
-        self._in_background("Looking", work, taken)
+        self._ask(Task(self._browser, "Looking", work, taken))
 
-    def _in_background(
-        self, title: str, work: Callable[[ChangeRun], Any], take: Callable[[Any, Exception | None, bool], None]
-    ) -> None:
-        """Run `work` in the background; if it takes long, show a progress window with the key that stops the work.
+    def _ask(self, task: Task) -> None:
+        self._tasks.append(task)
+        if len(self._tasks) == 1:
+            self._begin(task)
 
-        `take` receives the result, the error, and True if the user stopped the work.
-        """
-        browser, stop = self._browser, threading.Event()
-        screen = ProgressScreen(title, stop.set)
+    def _begin(self, task: Task) -> None:
+        task.begin()
+        threading.Thread(target=self._work, args=(task,), name="sessionbrowse-changes", daemon=True).start()
 
-        def show() -> None:
-            browser.release_keys()
-            if not isinstance(browser.screen, ProgressScreen):
-                browser.push_screen(screen)
+    def _work(self, task: Task) -> None:
+        """Do the work of a task. For background threads."""
+        value, error = None, None
+        try:
+            # The context is made in the thread, because making it reads the disk.
+            run = ChangeRun(context=self.context, into=self.into, progress=task.progress, cancelled=task.is_stopped)
+            value = task.work(run)
+        except Exception as raised:
+            error = raised
+        # The event loop may be closed: then the program is ending, and nobody will take the result.
+        with suppress(RuntimeError):
+            self._browser.call_later(self._end, task, value, error)
 
-        timer = browser.set_timer(PROGRESS_DELAY_S, show)
-
-        shown_at = 0.0
-
-        def report(finished: int, total: int, name: str) -> None:
-            # Work may report thousands of times a second; drawing the window each time would block the keyboard.
-            nonlocal shown_at
-            if time.monotonic() - shown_at >= PROGRESS_STEP_S:
-                shown_at = time.monotonic()
-                browser.call_later(screen.report, finished, total, name)
-
-        def taken(value: Any, error: Exception | None) -> None:
-            timer.stop()
-            screen.finish()
-            take(value, error, stop.is_set())
-
-        # The context is made in the thread, because making it reads the disk.
-        self.ask(
-            lambda: work(ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)), taken
-        )
+    def _end(self, task: Task, value: Any, error: Exception | None) -> None:
+        task.end()
+        try:
+            task.take(value, error, task.is_stopped())
+        finally:
+            self._tasks.popleft()
+            if self._tasks:
+                self._begin(self._tasks[0])
+        if not self._tasks and self.when_idle is not None:
+            self.when_idle()
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
@@ -220,21 +225,21 @@ class ChangeRunner(ChangeQueue):
 
     # -- changes ------------------------------------------------------------------------------------------------
 
-    def carry_out(self, plan: ChangePlan) -> None:
+    def make(self, plan: ChangePlan) -> None:
         """Make the changes of a `ChangePlan` in the background, show progress, update the screens and show a toast."""
 
-        def taken(value: Any, error: Exception | None, has_stopped: bool) -> None:
+        def taken(value: Any, error: Exception | None, is_stopped: bool) -> None:
             if error is not None:
                 self._say_error(error)
             else:
                 self._finished(plan, value)
 
-        self._in_background(plan.title, partial(self._work, plan), taken)
+        self._ask(Task(self._browser, plan.title, partial(self._make_all, plan), taken))
 
-    def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
+    def _make_all(self, plan: ChangePlan, run: ChangeRun) -> Result:
         """Make the changes of a `ChangePlan` and return the results. For background threads."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
-        run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
+        run = replace(run, group=group, force=plan.force, into=plan.into or run.into)
         listed = listed_in(self._browser)
         paths: set[str] = set()
 
@@ -248,13 +253,11 @@ class ChangeRunner(ChangeQueue):
                     paths.add(at or path)
             return changed
 
-        def on_progress(finished: int, total: int) -> None:
+        def progress(done: int, total: int, _: str) -> None:
             if total > 1:
-                run.report(finished, total, plan.items[min(finished, total - 1)].name)
+                run.progress(done, total, plan.items[min(done, total - 1)].name)
 
-        bulk = in_bulk(
-            plan.items, change, context=run.context, on_progress=on_progress, cancelled=run.stopped, group=group
-        )
+        bulk = in_bulk(plan.items, change, context=run.context, progress=progress, cancelled=run.cancelled, group=group)
         library = self._browser.library
         paths |= below({*paths}, [one.path for one in library.all() if one.hidden])
         updates = read_again(sorted(paths), library.get, subagents=self._browser.scans_hidden)
@@ -271,11 +274,11 @@ class ChangeRunner(ChangeQueue):
         no_trash = [failed for failed in bulk.failed if isinstance(failed.error, NoTrash) and plan.into is None]
         rest = [failed for failed in bulk.failed if failed not in in_use and failed not in no_trash]
         if in_use:
-            again = partial(self.carry_out, _again(plan, in_use, result.group, force=True))
+            again = partial(self.make, _again(plan, in_use, result.group, force=True))
             answers = [CANCEL, Choice("anyway", "Do it anyway", roles="warning", do=again)]
             ask(self._browser, "In use", _reasons(in_use), answers)
         elif no_trash:
-            again = partial(self.carry_out, _again(plan, no_trash, result.group, into="own"))
+            again = partial(self.make, _again(plan, no_trash, result.group, into="own"))
             answers = [Choice("own", "Move to sessionbrowse's own trash", do=again), CANCEL]
             ask(self._browser, "The trash refused the file", _reasons(no_trash), answers)
         unsafe = [failed.error for failed in rest if isinstance(failed.error, UnsafeEntry)]
@@ -337,7 +340,7 @@ def _failure_sentences(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]
 
 
 def _again(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None, **changes: Any) -> ChangePlan:
-    return msgspec.structs.replace(plan, items=[failure.item for failure in failed], group=group, **changes)
+    return replace(plan, items=[failure.item for failure in failed], group=group, **changes)
 
 
 def _reasons(failed: Sequence[FailedItem[ChangeItem]]) -> list[Part]:
@@ -351,3 +354,105 @@ def _reasons(failed: Sequence[FailedItem[ChangeItem]]) -> list[Part]:
     if len(failed) > MOST_REASONS:
         lines.append([(f"… and {len(failed) - MOST_REASONS:,} more", "dim")])
     return paragraph(*lines)
+
+
+# ---- the changed sessions, read again by the paths that the lists have for them ---------------------------------
+
+Known = Callable[[str], Summary | None]
+"""A function that returns the browser's summary of the session at a path; None if the browser does not list it."""
+
+
+def touched(changed: ChangeResult) -> set[str]:
+    """Return the paths of all sessions that a change created, moved, changed or removed."""
+    match changed:
+        case Deleted() | Restored():
+            return set(changed.paths)
+        case Archived():
+            return {changed.path, changed.was}
+        case Relocated():
+            moved = {path for one in changed.sessions for path in (one.source, one.target)}
+            return moved | set(changed.mended)
+    return {changed.path}
+
+
+def below(paths: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Return those of the sessions `others` that are in the folders of the sessions `paths`, with which they moved."""
+    folders = {own_folder(path) for path in paths} - {None}
+    return {other for other in others if not folders.isdisjoint(map(str, PurePath(other).parents))}
+
+
+def read_again(paths: Iterable[str], known: Known, *, subagents: bool = False) -> SessionUpdates:
+    """Read the session files at these paths; `known` gives a listed session's agent and the parent session's path.
+
+    `subagents` adds the sessions in the folders of sessions that were not listed, such as those of a restored session.
+    """
+    summaries: list[Summary] = []
+    gone: set[str] = set()
+    for path in paths:
+        if not path.endswith((".jsonl", ".ndjson", ".gz")):
+            continue
+        before = known(path)
+        summary = _read(path, before)
+        if summary is None:
+            gone.add(path)
+        else:
+            summaries.append(summary)
+            if subagents and before is None:
+                children = sessions_below(path, summary.agent, archived=summary.archived)
+                summaries += filter(None, summaries_of(list(children)))
+    return SessionUpdates(summaries=tuple(summaries), gone=frozenset(gone))
+
+
+def _read(path: str, before: Summary | None) -> Summary | None:
+    if before is not None:
+        agent = before.agent
+        summary = summarise_path(path, lambda _: agent)
+        if summary is None:
+            return None
+        hidden = summary.hidden or before.hidden
+        return replace(summary, parent_path=before.parent_path, hidden=hidden, archived=before.archived)
+    summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
+    if summary is None:
+        return None
+    parent = summary.parent_session if os.path.isfile(summary.parent_session or "") else None
+    # Lists hide archived sessions by default.
+    return replace(summary, parent_path=parent, archived=is_archived(path))
+
+
+class Listed:
+    """Maps real paths of session files to the paths that the browser lists. Reads the disk: for background threads."""
+
+    def __init__(self, known: Known, paths: Callable[[], Iterable[str]], roots: Sequence[str]) -> None:
+        self._known = known
+        self._paths = paths
+        self._roots = [root.rstrip(os.sep) for root in roots]
+
+    def at(self, path: str) -> str | None:
+        """Return the path under which the browser would list a file; None for a file outside browsed directories."""
+        if not self._roots or self._known(path) is not None or any(_is_below(path, root) for root in self._roots):
+            return path
+        for real, root in self._real_roots.items():
+            if _is_below(path, real):
+                return root + path[len(real) :]
+        folder, name = os.path.split(path)
+        listed = self._real_folders.get(folder)
+        return os.path.join(listed, name) if listed is not None else None
+
+    @cached_property
+    def _real_roots(self) -> dict[str, str]:
+        return {os.path.realpath(root): root for root in self._roots}
+
+    @cached_property
+    def _real_folders(self) -> dict[str, str]:
+        return {os.path.realpath(folder): folder for folder in {os.path.dirname(path) for path in self._paths()}}
+
+
+def listed_in(browser: Browser) -> Listed:
+    """Return the map from real paths to listed paths, for the sessions that a browser lists."""
+    library = browser.library
+    roots = [place.root for place in browser.source.places]
+    return Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)

@@ -10,9 +10,9 @@ from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import quoted, session_parts
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
-from sessionbrowse.tui.paint.spans import one_line
+from sessionbrowse.tui.paint.spans import one_line, quoted
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -98,7 +98,7 @@ def check_out(
         choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead", do=go), CANCEL]
         ask(browser, "Unsafe check out", paragraph([(clean(error.sentence), "")]), choices)
 
-    browser.changes.carry_out(
+    browser.changes.make(
         ChangePlan(
             title="Checking out",
             items=[ChangeItem(clean(entry_id), make)],

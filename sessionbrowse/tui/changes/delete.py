@@ -12,9 +12,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, outermost, plan_delete
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.changes.session_titles import count_done, named, session_items, session_parts
+from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.spans import Line, named
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -34,9 +34,9 @@ def do_delete(screen: CommandScreen[None]) -> None:
     def plan_all(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
         found: list[DeletePlan | SessionBrowseError] = []
         for number, (summary, target) in enumerate(zip(chosen, targets, strict=True)):
-            if run.stopped():
+            if run.cancelled():
                 break
-            run.report(number, len(targets), named(summary))
+            run.progress(number, len(targets), named(summary))
             try:
                 found.append(plan_delete(target, run.context, forks))
             except SessionBrowseError as reason:
@@ -102,7 +102,7 @@ def _delete(
         return f"Moved {what} to {'trash' if done[0].into == 'trash' else own}."
 
     items = session_items(changes, chosen, make)
-    changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
+    changes.make(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
 
 
 def unit_lines(units: Sequence[DeletePlan]) -> list[Line]:

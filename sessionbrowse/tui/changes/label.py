@@ -12,10 +12,9 @@ from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.label import Labelled, label
 from sessionbrowse.services.change.rename import MAX_NAME
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import quoted
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, fit, one_line
+from sessionbrowse.tui.paint.spans import Line, fit, one_line, quoted
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -50,7 +49,7 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
         return f"Labelled {quoted(one_line(done[0].label, 60))}." if done[0].label else "Cleared the label."
 
     plan = ChangePlan(title="Labelling", items=[ChangeItem(clean(entry_id), make)], describe=describe)
-    screen.browser.changes.carry_out(plan)
+    screen.browser.changes.make(plan)
 
 
 def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:

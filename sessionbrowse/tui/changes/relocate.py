@@ -108,7 +108,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
             screen.reveal(("project", done[0].path))
 
     items = [ChangeItem(clean(old), make)]
-    browser.changes.carry_out(ChangePlan(title="Moving", items=items, describe=describe, on_success=then, force=force))
+    browser.changes.make(ChangePlan(title="Moving", items=items, describe=describe, on_success=then, force=force))
 
 
 def _scope(screen: CommandScreen[None]) -> Scope:

@@ -11,10 +11,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts, sessions_named
+from sessionbrowse.tui.changes.session_titles import session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import prompt
-from sessionbrowse.tui.paint.spans import Line, one_line
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.paint.spans import Line, named, one_line, quoted
+from sessionbrowse.tui.shell.browser import Browser
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
@@ -24,29 +25,30 @@ NUMBER = "{n}"
 def do_rename(screen: CommandScreen[None]) -> None:
     """Ask for a name, and give it to the session under the cursor or to all selected sessions."""
     browser, chosen = screen.browser, list(screen.chosen)
-    if not chosen:
+    if chosen:
+        before = chosen[0].name or "" if len(chosen) == 1 else ""
+        parts, hint = session_parts(chosen, browser.home), partial(hint_of, chosen)
+        rename_all = partial(_rename_all, browser, chosen)
+        prompt(browser, "Rename", parts, rename_all, text=before, hint=hint, accepting="rename")
+
+
+def _rename_all(browser: Browser, chosen: Sequence[Summary], typed: str) -> None:
+    """Give the typed name to the chosen sessions, numbered if it has the placeholder `NUMBER`."""
+    if len(chosen) == 1 and typed.strip() == (chosen[0].name or "").strip():
+        browser.say("The name did not change.")
         return
-    before = chosen[0].name or "" if len(chosen) == 1 else ""
-    numbers = {summary.path: str(number) for number, summary in enumerate(chosen, 1)}
-
-    def answered(text: str) -> None:
-        def make(target: Target, run: ChangeRun) -> Renamed:
-            name, cleared = text.replace(NUMBER, numbers[target.path]), not text.strip()
-            return rename(target, name, clear=cleared, force=run.force, context=run.context, group=run.group)
-
-        if len(chosen) == 1 and text.strip() == before.strip():
-            browser.say("The name did not change.")
-            return
-        items = session_items(browser.changes, chosen, make)
-        browser.changes.carry_out(
-            ChangePlan(title="Renaming", items=items, describe=lambda done: describe(done, chosen))
-        )
-
-    hint, parts = partial(hint_of, chosen), session_parts(chosen, browser.home)
-    prompt(browser, "Rename", parts, answered, text=before, hint=hint, accepting="rename")
+    items = [
+        ChangeItem(named(one), partial(_rename, browser.changes.target(one), typed.replace(NUMBER, str(number))))
+        for number, one in enumerate(chosen, 1)
+    ]
+    browser.changes.make(ChangePlan(title="Renaming", items=items, describe=partial(describe, chosen)))
 
 
-def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
+def _rename(target: Target, name: str, run: ChangeRun) -> Renamed:
+    return rename(target, name, clear=not name.strip(), force=run.force, context=run.context, group=run.group)
+
+
+def describe(chosen: Sequence[Summary], done: Sequence[Renamed]) -> str:
     """Return the text of the toast after renaming sessions."""
     if len(done) > 1:
         return f"Renamed {sessions_named(chosen)}."

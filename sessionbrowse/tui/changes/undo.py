@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,13 +16,15 @@ from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.delete import restorable
 from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.services.transaction.change import recover_interrupted
+from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
-from sessionbrowse.text import parse_time, plural
-from sessionbrowse.tui.changes.change_runner import paths_of
-from sessionbrowse.tui.changes.reread import listed_in
-from sessionbrowse.tui.changes.session_titles import LARGEST_BYTES, MOST_OPENED, named, quoted, title_of
+from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.text import clean, parse_time, plural
+from sessionbrowse.tui.changes.change_runner import listed_in, paths_of
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask, paragraph
-from sessionbrowse.tui.paint.spans import GLYPHS, one_line
+from sessionbrowse.tui.paint.spans import GLYPHS, named, one_line, quoted
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -31,6 +33,8 @@ from sessionbrowse.tui.widgets.row_list import RowList
 MOST_CHANGES = 500
 """Maximum number of changes in the undo list, newest first."""
 
+LARGEST_BYTES = 8 * 1024 * 1024
+_TITLE_CHARACTERS = 60
 MOST_IN_WORDS = 30
 """Number of newest changes whose sessions are opened for the texts of their entries."""
 
@@ -122,9 +126,7 @@ def _restore(screen: CommandScreen[None], row: UndoRow) -> None:
         screen.reveal(done[0].path)
 
     items, said = [ChangeItem("", make)], f"Restored {quoted(row.title)}."
-    screen.browser.changes.carry_out(
-        ChangePlan(title="Restoring", items=items, describe=lambda done: said, on_success=then)
-    )
+    screen.browser.changes.make(ChangePlan(title="Restoring", items=items, describe=lambda done: said, on_success=then))
 
 
 def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
@@ -135,11 +137,8 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
     before = browser.library.all()
 
     def make(run: ChangeRun) -> Undone:
-        def on_progress(finished: int, total: int) -> None:
-            run.report(finished, total, "")
-
         try:
-            return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
+            return undo(change_id, force=run.force, context=run.context, progress=run.progress, cancelled=run.cancelled)
         except CannotUndo as error:
             if error.earlier_id is None:
                 raise
@@ -154,7 +153,7 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
             screen.reveal(("project", path) if done[0].verb == "relocate" else path)
 
     items = [ChangeItem("", make)]
-    browser.changes.carry_out(ChangePlan(title="Undoing", items=items, describe=say, on_success=then))
+    browser.changes.make(ChangePlan(title="Undoing", items=items, describe=say, on_success=then))
 
 
 class UndoRow(Struct, frozen=True):
@@ -227,6 +226,31 @@ def in_words(change: Undoable, browser: Browser) -> Undoable:
         return quoted(one_line(said, 16))
 
     return replace(change, summary=re.sub(r"[\w-]+", text_of, change.summary))
+
+
+def title_of(change: Change, known: Callable[[str], Summary | None], *, opens: bool) -> str:
+    """Return the title of the session that a change touched; without a title, the file name.
+
+    With `opens`, the file of a session that is not listed is opened for the title.
+    """
+    found = known(change.path)
+    if found is None and opens:
+        path = _where(change)
+        try:
+            found = summarise_path(path, lambda _: change.agent) if os.path.getsize(path) <= LARGEST_BYTES else None
+        except (OSError, SessionBrowseError):
+            found = None
+    title = one_line(found.title, _TITLE_CHARACTERS) if found is not None else ""
+    return title or clean(os.path.basename(change.path))
+
+
+def _where(change: Change) -> str:
+    """Return the current path of the session that a change touched; a deleted session may be in the trash."""
+    if change.verb == "delete" and not os.path.lexists(change.path):
+        items = items_of(change)
+        if items and items[-1].item is not None:
+            return items[-1].item
+    return change.path
 
 
 def read_all(run: ChangeRun, browser: Browser) -> list[UndoRow]:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.dialogs.paths import new_file
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.spans import Line, named
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 FORMAT_OF_ENDING = {

@@ -8,11 +8,11 @@ from functools import partial
 
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.text import clean, plural, shorten_home, size
-from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import Part
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.spans import Line, named, quoted
 from sessionbrowse.tui.resume.resume import repair_first
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -125,6 +125,6 @@ def _make(screen: SessionScreen, verb: str, plan: MakePlan, seen: Cleaned, where
     def then(done: Sequence[Cleaned]) -> None:
         screen.tree_pane.row_list.clear_marks()
 
-    browser.changes.carry_out(
+    browser.changes.make(
         ChangePlan(title="Copying", items=[ChangeItem(named(summary), make)], describe=describe, on_success=then)
     )

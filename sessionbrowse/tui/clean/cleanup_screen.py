@@ -127,7 +127,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             return f"Moved {count_done(done, chosen)} to trash."
 
         items = session_items(self.browser.changes, chosen, make)
-        self.browser.changes.carry_out(
+        self.browser.changes.make(
             # A session in use is not moved, and a toast says why; `force` only prevents a dialog that asks about it.
             ChangePlan(title="Cleaning up", items=items, describe=describe, force=True)
         )

@@ -241,7 +241,7 @@ class DoctorScreen(FindingsScreen[Finding]):
             return f"Repaired {what}; the original is in the trash."
 
         items = session_items(changes, sessions, make)
-        changes.carry_out(ChangePlan(title="Repairing", items=items, describe=describe))
+        changes.make(ChangePlan(title="Repairing", items=items, describe=describe))
 
 
 def do_cleanup(screen: BrowseScreen) -> None:

@@ -115,6 +115,6 @@ def _offer_to_open(screen: CommandScreen[None], path: str, *, masked: bool) -> N
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:
     """Yield the pieces of an export; if the user stops the export, raise `RefusedWrite`, so that no file is written."""
     for piece in pieces:
-        if run.stopped():
+        if run.cancelled():
             raise RefusedWrite("Stopped; nothing was written.")
         yield piece

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
@@ -13,7 +12,7 @@ from textual.app import ComposeResult
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.data.jobs import Job, Outcome
+from sessionbrowse.tui.data.jobs import Job, Outcome, at_most_every
 from sessionbrowse.tui.layout.parts import FittedPart, Part
 from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.paint.spans import Line, cut_left
@@ -147,15 +146,10 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self._read = (0, 0)
 
         def work(job: Job) -> Sequence[F]:
-            shown_at = 0.0
-
             def report(done: int, total: int, found: Sequence[F] | None) -> None:
-                nonlocal shown_at
-                if time.monotonic() - shown_at >= REPORT_STEP_S:
-                    shown_at = time.monotonic()
-                    job.emit((done, total, None if found is None else list(found)))
+                job.emit((done, total, None if found is None else list(found)))
 
-            return look(job, report)
+            return look(job, at_most_every(REPORT_STEP_S, report))
 
         self.lane("findings", self._take_findings).ask(work)
         self.show_findings(self.findings)

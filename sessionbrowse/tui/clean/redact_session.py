@@ -12,13 +12,13 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.redact import Review, Suspect, context_of, redact, review_secrets
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.contexts import REVIEW
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, fit, one_line, pad, right_aligned
+from sessionbrowse.tui.paint.spans import Line, fit, named, one_line, pad, right_aligned
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -120,7 +120,7 @@ def review_session(screen: CommandScreen[None], summary: Summary, accepted: Call
     def find(run: ChangeRun) -> Review:
         if make_detector is None:
             raise RefusedWrite("This browser has no secret detector, so it cannot search sessions for secrets.")
-        run.report(0, 0, "Loading the rules, and searching for secrets and names …")
+        run.progress(0, 0, "Loading the rules, and searching for secrets and names …")
         return review_secrets(target, make_detector())
 
     def show(review: Review) -> None:
@@ -157,4 +157,4 @@ def _write(screen: CommandScreen[None], summary: Summary, review: Review, is_mas
         path = clean(shorten_home(done[0].to or "", browser.home))
         return f"Masked {plural(masked, 'secret or name', 'secrets and names')}: {path}."
 
-    browser.changes.carry_out(ChangePlan(title="Masking", items=[ChangeItem(named(summary), make)], describe=describe))
+    browser.changes.make(ChangePlan(title="Masking", items=[ChangeItem(named(summary), make)], describe=describe))

@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
+
+P = ParamSpec("P")
 
 PATIENCE_SECONDS = 2.0
 """A cancelled job that has run for more than this many seconds is not waited for: the next job starts beside it."""
@@ -159,3 +161,16 @@ class Lane:
             if waiting is None:
                 return
             work, job = waiting
+
+
+def at_most_every(seconds: float, do: Callable[P, object]) -> Callable[P, None]:
+    """Return a function that calls `do`, but does nothing within some seconds after the last call of `do`."""
+    called_at = float("-inf")
+
+    def call(*arguments: P.args, **named: P.kwargs) -> None:
+        nonlocal called_at
+        if time.monotonic() - called_at >= seconds:
+            called_at = time.monotonic()
+            do(*arguments, **named)
+
+    return call

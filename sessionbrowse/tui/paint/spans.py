@@ -6,6 +6,7 @@ contain control characters (`sessionbrowse.text.clean` removes them).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from rich.cells import split_graphemes
@@ -218,6 +219,16 @@ def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
     head = " ".join(foreign[: characters * 4].split())
     is_cut = len(head) > characters or bool(foreign[characters * 4 :].strip())
     return clean(head[: characters - 1] + ELLIPSIS if is_cut else head)
+
+
+def named(summary: Summary) -> str:
+    """Return a session's title in one line without control characters; without a title, the file name."""
+    return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
+
+
+def quoted(value: str) -> str:
+    """Return a text in double quotes, for a sentence; the text must have no control characters."""
+    return f'"{value}"'
 
 
 def project_name(cwd: str, home: str) -> tuple[str, str]:

@@ -10,9 +10,10 @@ from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import named
 from sessionbrowse.tui.resume.resume import resume_path
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -73,7 +74,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
             return f"Carried {plural(done[0].entries, 'entry', 'entries')} to {to}."
 
         item = ChangeItem(named(summary), lambda run: _carry(screen, summary, to, run))
-        browser.changes.carry_out(
+        browser.changes.make(
             ChangePlan(
                 title="Carrying over",
                 items=[item],

@@ -26,12 +26,12 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts
+from sessionbrowse.tui.changes.session_titles import session_items, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.copying import copy_found
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, one_line
+from sessionbrowse.tui.paint.spans import Line, one_line, quoted
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -271,9 +271,7 @@ def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: C
 
     changes = screen.browser.changes
     items = session_items(changes, [summary], make)
-    changes.carry_out(
-        ChangePlan(title="Repairing", items=items, describe=lambda done: said, on_success=lambda done: go())
-    )
+    changes.make(ChangePlan(title="Repairing", items=items, describe=lambda done: said, on_success=lambda done: go()))
 
 
 def _check_out(

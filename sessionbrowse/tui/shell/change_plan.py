@@ -12,28 +12,24 @@ if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.transaction.change import ChangeResult
-    from sessionbrowse.services.transaction.change_context import ChangeContext
+    from sessionbrowse.services.transaction.change_context import Cancelled, ChangeContext, Progress
     from sessionbrowse.store.write.write_checks import Target
 
 T = TypeVar("T")
-
-Report = Callable[[int, int, str], None]
-"""A function that shows a change's progress: number of finished items, number of all items, current item's name."""
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
     """The arguments that the change runner passes to a change that runs in the background.
 
-    With `force`, sessions in use are changed too. `into` says to which trash deleted sessions go. `report` shows the
-    progress; `stopped` returns True if the user has stopped the change.
+    With `force`, sessions in use are changed too. `into` says to which trash deleted sessions go.
     """
 
     context: ChangeContext
     group: str | None = None
     force: bool = False
     into: Into = "trash"
-    report: Report = lambda finished, total, name: None
-    stopped: Callable[[], bool] = lambda: False
+    progress: Progress = lambda done, total, name: None
+    cancelled: Cancelled = lambda: False
 
 
 class ChangeItem(Struct, frozen=True):
@@ -87,7 +83,7 @@ class Changes(Protocol):
     ) -> None:
         """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or else to a toast."""
 
-    def carry_out(self, plan: ChangePlan) -> None:
+    def make(self, plan: ChangePlan) -> None:
         """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
 
     def target(self, summary: Summary) -> Target:

@@ -42,7 +42,7 @@ def test_thirty_deletes_are_one_undo(store: Store) -> None:
         targets,
         lambda one, context, group: delete(one, context=context, group=group),
         context=store.context,
-        on_progress=lambda finished, total: told.append((finished, total)),
+        progress=lambda finished, total, _: told.append((finished, total)),
     )
     assert told == [(finished, 30) for finished in range(31)]
     assert len(bulk.done) == 30
@@ -58,7 +58,7 @@ def test_a_stop_leaves_the_rest_and_what_was_done_can_be_undone(store: Store) ->
     targets = sessions(store, 5)
     finished = 0
 
-    def count(done: int, _: int) -> None:
+    def count(done: int, total: int, name: str) -> None:
         nonlocal finished
         finished = done
 
@@ -66,7 +66,7 @@ def test_a_stop_leaves_the_rest_and_what_was_done_can_be_undone(store: Store) ->
         targets,
         lambda one, context, group: rename(one, "all alike", context=context, group=group),
         context=store.context,
-        on_progress=count,
+        progress=count,
         cancelled=lambda: finished == 2,
     )
     assert (len(bulk.done), bulk.left) == (2, tuple(targets[2:]))

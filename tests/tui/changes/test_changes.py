@@ -832,13 +832,17 @@ async def test_thousands_of_reports_leave_the_interface_time_for_keys(
     monkeypatch.setattr(ProgressScreen, "report", lambda self, done, total, name: seen.append(done))
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
         done: list[int] = []
+        is_shown = threading.Event()
 
         def work(run: ChangeRun) -> int:
+            assert is_shown.wait(30)
             for number in range(20_000):
-                run.report(number, 20_000, "a session")
+                run.progress(number, 20_000, "a session")
             return 20_000
 
         browser.app.changes.run(work, done.append)
+        await until(lambda: browser.screen_name == "progress")
+        is_shown.set()
         await browser.until(lambda: done == [20_000])
         assert 1 <= len(seen) < 200
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sessionbrowse.tui.changes.reread import Listed
+from sessionbrowse.tui.changes.change_runner import Listed
 from tests.support.live_support import until
 from tests.support.session_files import answer
 from tests.tui.shell.test_live import append, live_browser, session, store

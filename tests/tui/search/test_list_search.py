@@ -15,7 +15,7 @@ from textual.widgets import Input
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SearchStatus
 from sessionbrowse.services.search.ranked_page import RankedSession
-from sessionbrowse.tui.changes.reread import read_again
+from sessionbrowse.tui.changes.change_runner import read_again
 from sessionbrowse.tui.data.search_client import SearchClient
 from sessionbrowse.tui.lists.list_commands import HINT
 from sessionbrowse.tui.lists.screen import BrowseScreen
