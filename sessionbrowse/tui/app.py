@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -19,8 +19,7 @@ from sessionbrowse.services.background.monitor_messages import FirstRows, Monito
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.options import BrowseOptions
-from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.browser import Browser, FunctionOf
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command
     from sessionbrowse.tui.data.options import Picking
-    from sessionbrowse.tui.data.source import SessionUpdates, Source
+    from sessionbrowse.tui.data.source import Source
 
 YOUNG_OBJECTS = 20_000
 """Number of new Python objects that starts a garbage collection; most repaints of the screen create fewer."""
@@ -184,21 +183,6 @@ class BrowseApp(Browser, inherit_bindings=False):
         monitor.send(Painted())
         listen_to_monitor(monitor, self._take_event)
 
-    def publish(self, updates: SessionUpdates) -> None:
-        """Update the list of all sessions and every open screen after sessions changed on disk."""
-        if not updates.paths:
-            return
-        self.library.replace(updates.summaries, updates.gone)
-        for screen in list(self.screen_stack):
-            if isinstance(screen, CommandScreen):
-                screen.sessions_changed(updates)
-
-    @property
-    def place(self) -> Hashable:
-        """The `place` (the project or session that a screen is about) of the topmost screen that is no dialog."""
-        screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, CommandScreen))
-        return next((place for screen in screens if (place := screen.place) is not None), None)
-
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
@@ -220,7 +204,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         """Open a session's tree at an entry, or else at the leaf; the agent that has it open may know a newer leaf."""
         from sessionbrowse.tui.session.screen import SessionScreen
 
-        caller = self.options.caller
+        caller = self.caller
         if caller is not None and index is None and entry_id is None and caller.has_open(summary.path):
             entry_id = caller.leaf
         self.push_screen(SessionScreen(summary, index, entry_id, searched))
@@ -245,11 +229,12 @@ class BrowseApp(Browser, inherit_bindings=False):
                 self.screen.projects_list.go_to_key(("project", None))
             search_for(self.screen, text)
 
-    def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that runs a command on a screen; None if the command does not exist on this screen."""
-        from sessionbrowse.tui.handlers import find_handler
+    @cached_property
+    def function_of(self) -> FunctionOf:
+        """The function that finds the function of a command, for the name of a screen."""
+        from sessionbrowse.tui.handlers import function_of
 
-        return find_handler(screen, command_id)
+        return function_of
 
     def open_demo(self) -> None:
         """Create sample sessions in a temporary directory, and browse these instead of the user's sessions."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import actions, archive, checkout, delete, fork, label, relocate, rename, undo
@@ -45,12 +45,12 @@ MODULES = {
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 
 
-def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
-    """Return the function `do_<id>` that runs a command on the named screen; None if no such function exists."""
+def function_of(screen: str, command_id: str) -> Callable[[Any], None] | None:
+    """Return the function `do_<id>` that runs a command on the named screen; None if no module has it."""
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
-    if command_id in LATER and screen in ("browse", "session", "doctor", "cleanup"):
-        module = import_module(f"sessionbrowse.tui.{LATER[command_id]}")
-        return cast(Callable[[Any], None], getattr(module, f"do_{command_id}"))
-    found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))
-    return next((handler for handler in found if handler is not None), None)
+    modules = MODULES.get(screen, EVERY_SCREEN)
+    if command_id in LATER and screen in MODULES:
+        modules = (import_module(f"sessionbrowse.tui.{LATER[command_id]}"),)
+    found = (getattr(module, f"do_{command_id}", None) for module in modules)
+    return next((function for function in found if function is not None), None)

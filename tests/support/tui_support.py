@@ -64,7 +64,7 @@ class Driven:
         for command_id in command_ids:
             screen = self.app.screen
             assert isinstance(screen, CommandScreen)
-            screen.give(BY_ID[command_id])
+            screen.run_command(BY_ID[command_id])
             await self.settle()
 
     async def press_now(self, *keys: str) -> None:

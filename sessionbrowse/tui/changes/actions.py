@@ -66,7 +66,7 @@ def do_actions(screen: CommandScreen[Any]) -> None:
         if command_id is not None and (why := whys[command_id]) is not None:
             browser.say(why, "warning")
         elif command_id is not None:
-            screen.give(keys.by_id[command_id])
+            screen.run_command(keys.by_id[command_id])
 
     browser.push_screen(ActionsScreen(_subject_parts(screen), commands, whys, keys), chosen)
 

@@ -96,11 +96,6 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
         return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
 
     @property
-    def caller(self) -> Caller | None:
-        """The session that is open in the agent that ran `sessionbrowse pick`; None if no agent ran it."""
-        return self.pick.caller if self.pick is not None else None
-
-    @property
     def restores(self) -> bool:
         """True if the screens open as the user left them in the last run; always False in the demo and in `pick`."""
         return self.settings.restore and self.demo is None and self.pick is None

@@ -86,11 +86,11 @@ class PaletteScreen(CommandScreen[str | None]):
 def do_palette(screen: CommandScreen[Any]) -> None:
     """Open the command palette on a screen, and run the chosen command there."""
     browser = screen.browser
-    commands = [command for command in browser.keys.at(screen.active_contexts()) if screen.find_handler(command.id)]
+    commands = [command for command in browser.keys.at(screen.active_contexts()) if screen.handler_of(command.id)]
 
     def chosen(command_id: str | None) -> None:
         if command_id is not None:
-            screen.give(browser.keys.by_id[command_id])
+            screen.run_command(browser.keys.by_id[command_id])
 
     browser.push_screen(PaletteScreen(commands, state_for_commands(screen), screen.active_contexts()), chosen)
 

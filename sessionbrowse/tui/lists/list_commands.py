@@ -28,11 +28,11 @@ def do_open(screen: BrowseScreen) -> None:
     if screen.typing and screen.pane != "projects" and screen.search.refuses():
         screen.say_found()
     elif screen.typing and screen.search.is_unanswered:
-        screen.search.when_answered(lambda: screen.give(BY_ID["open"]))
+        screen.search.when_answered(lambda: screen.run_command(BY_ID["open"]))
     elif screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
     elif opens_by_resuming(screen):
-        screen.give(screen.browser.keys.by_id["resume"])
+        screen.run_command(screen.browser.keys.by_id["resume"])
     elif screen.subject is not None and screen.browser.options.pick is not None:
         hit, searched = screen.hit or (None, "")
         is_entry = hit is not None and screen.browser.options.pick.needs_entry

@@ -79,10 +79,10 @@ class ScanUpdates:
         screen.hold(command)
         return True
 
-    def give_held(self) -> None:
+    def run_held(self) -> None:
         """Run the held command, and then the keys pressed after it, once the list has rows or waits no longer."""
         if self._screen.sessions_list.count or not self._screen.state.is_waiting:
-            self._screen.give_held()
+            self._screen.run_held()
 
     def take_event(self, outcome: Outcome) -> None:
         """Handle an event of the disk monitor or of a scan: sessions found or gone, progress, or a failure."""

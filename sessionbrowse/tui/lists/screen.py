@@ -213,12 +213,12 @@ class BrowseScreen(ListScreen):
             return super().moving()
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
-    def give(self, command: Command) -> None:
+    def run_command(self, command: Command) -> None:
         """Run a command; one that needs a row is held until the project to open is found."""
         if self.pane != "projects":
             self._follow_project()
         if not self.updates.hold(command):
-            super().give(command)
+            super().run_command(command)
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class BrowseScreen(ListScreen):
         self.preview.rows_changed()
         self.say_found()
         self.update_footer()
-        self.updates.give_held()
+        self.updates.run_held()
 
     def say_found(self) -> None:
         """Show the number of results, or of matching projects, in the search line."""
@@ -434,7 +434,7 @@ def _style_of(screen: BrowseScreen) -> ListStyle:
         sort=state.effective_sort,
         project_cells=screen.project_cells,
         fields=settings.row_fields,
-        caller=browser.options.caller,
+        caller=browser.caller,
         machines=state.machines,
     )
 

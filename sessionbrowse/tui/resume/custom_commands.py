@@ -92,7 +92,7 @@ def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
     directory = directory_for(values["cwd"], browser.home)
     browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
     # The command may have changed session files.
-    screen.give(BY_ID["reload"])
+    screen.run_command(BY_ID["reload"])
 
 
 def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: dict[str, str]) -> None:

@@ -91,8 +91,8 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     source, what = screen.browser.source, "the command that resumes the session"
     copy = partial(copy_found, screen, lambda run: source.plan_resume(summary, None).line_to_copy(), what)
     choices.append(Choice("clipboard", "Copy the command", do=copy))
-    if screen.find_handler("convert") is not None:
-        convert = partial(screen.give, BY_ID["convert"])
+    if screen.handler_of("convert") is not None:
+        convert = partial(screen.run_command, BY_ID["convert"])
         choices.append(Choice("convert", "In another agent …", "carries the session over", do=convert))
     ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
 
@@ -168,8 +168,8 @@ def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn,
 
     elsewhere = partial(_ask_elsewhere, screen, summary, way)
     choices = [Choice("elsewhere", "Resume in another directory …", do=elsewhere)]
-    if screen.find_handler("relocate") is not None:
-        relocate = partial(screen.give, BY_ID["relocate"])
+    if screen.handler_of("relocate") is not None:
+        relocate = partial(screen.run_command, BY_ID["relocate"])
         choices.append(Choice("relocate", "Relocate all sessions of the directory …", do=relocate))
     choices.append(Choice("fork", "Fork to another directory and resume …", do=fork))
     parts = paragraph([(clean(screen.browser.in_short(error.short)), "warning")])
@@ -224,7 +224,7 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
             said = browser.message
             browser.lend_terminal(command)
             # The agent may have changed session files.
-            screen.give(BY_ID["reload"])
+            screen.run_command(BY_ID["reload"])
             if said.sentence and not browser.message.sentence:
                 browser.say(said.sentence, said.severity)
         case "tmux-window" | "tmux-split":

@@ -203,15 +203,15 @@ class SessionScreen(PanedScreen):
         """True during background work, or while the pane does not show the entry under the cursor yet."""
         return super().busy or self.entry_pane.due
 
-    def give(self, command: Command) -> None:
+    def run_command(self, command: Command) -> None:
         """Run a command; while the session is opened, one that acts on a row is held, and with it the later keys."""
         acts_on_row = command.group == MOVE or command.id == "actions" or command.reason is not None
         if self._may_hold and self.tree_pane.shown.session is None and acts_on_row:
             self._may_hold = False
             self.hold(command)
-            self.browser.set_timer(HOLD_SECONDS, self.give_held)
+            self.browser.set_timer(HOLD_SECONDS, self.run_held)
         else:
-            super().give(command)
+            super().run_command(command)
 
     # -- the session's file -------------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class SessionScreen(PanedScreen):
             self.entry_pane.text.show([], empty="There is no entry to show.")
             self.browser.say(outcome.sentence, "error")
             self._may_hold = False
-            self.give_held()
+            self.run_held()
             return
         # If the file has grown, a cursor at the leaf moves to the new leaf, unless the entry pane has the focus.
         self.tree_pane.open(outcome.value, self._left_folded, follows_leaf=self.pane == "tree")
@@ -319,7 +319,7 @@ class SessionScreen(PanedScreen):
     def do_open(self) -> None:
         """Focus the entry pane; or resume the session at the entry (setting `enter`); or choose the entry (`pick`)."""
         if opens_by_resuming(self):
-            self.give(self.browser.keys.by_id["resume"])
+            self.run_command(self.browser.keys.by_id["resume"])
         elif self.browser.options.pick is None:
             self.do_browse()
         elif self.entry_id is not None:

@@ -231,7 +231,7 @@ class TreePane:
         if self.filter_line.display:
             self.show_found()
         if self.wanted == (None, None):
-            self._screen.give_held()
+            self._screen.run_held()
 
     def show_found(self) -> None:
         """Show in the filter line the number of rows that the tree's search found."""

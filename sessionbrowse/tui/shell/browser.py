@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from msgspec import Struct
 from textual import events
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.data.source import SessionCache, SessionUpdates, Source
     from sessionbrowse.tui.shell.change_plan import Changes
 
+Result = TypeVar("Result")
+
 OTHER_STYLES = Path(__file__).parents[1] / "screens.tcss"
 """The style sheet of all screens except the first screen; Textual parses it after the first paint."""
 MOST_MESSAGES = 200
@@ -62,12 +64,26 @@ SILENCE = Said(0, "", "information")
 """No message."""
 
 
+FunctionOf = Callable[[str, str], Callable[[Any], None] | None]
+"""A function (name of a screen, id of a command) that returns the function which runs the command; None for none."""
+
+
 class FoundEntry(Struct, frozen=True):
     """A found entry of a session, or the session itself (`index` is None)."""
 
     summary: Summary
     index: int | None
     entry_id: str | None
+
+
+class BaseScreen(CompatScreen[Result], inherit_bindings=False):
+    """A screen as the app uses it; `shell.command_screen` is the base class of all screens."""
+
+    place: Hashable = None
+    """The project or session that the screen is about; None for a dialog. An undo from another place asks first."""
+
+    def sessions_changed(self, updates: SessionUpdates) -> None:
+        """Update the screen for sessions that changed on disk."""
 
 
 class TerminalApp(CompatApp, inherit_bindings=False):
@@ -128,11 +144,11 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             if self._holds_keys or self._waiting_keys:
                 self._waiting_keys.append(event)
             else:
-                await self._carry_out(event)
+                await self._press(event)
             return
         await super().on_event(event)
 
-    async def _carry_out(self, key: events.Key) -> None:
+    async def _press(self, key: events.Key) -> None:
         screen = self.screen
         if not isinstance(screen, CompatScreen) or not await screen.press(key):
             await super().on_event(key)
@@ -149,12 +165,12 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         """Pass the key presses that `hold_keys` queued to the topmost screen."""
         held, self._holds_keys = self._holds_keys, False
         if held:
-            self.call_later(self._carry_out_waiting)
+            self.call_later(self._press_waiting)
 
-    async def _carry_out_waiting(self) -> None:
+    async def _press_waiting(self) -> None:
         # A key may open another dialog, which holds keys again: the remaining keys are meant for that dialog.
         while self._waiting_keys and not self._holds_keys:
-            await self._carry_out(self._waiting_keys.popleft())
+            await self._press(self._waiting_keys.popleft())
 
     async def run_binding(self, key: str) -> bool:
         """Run the focused widget's own action for a key, such as deleting a letter in a text field."""
@@ -236,6 +252,8 @@ class Browser(TerminalApp, inherit_bindings=False):
         self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self.scans_hidden = False
+        self.caller = options.pick.caller if options.pick is not None else None
+        """The session that is open in the agent that ran `sessionbrowse pick`; None if no agent ran it."""
 
     @cached_property
     def source(self) -> Source:
@@ -275,6 +293,21 @@ class Browser(TerminalApp, inherit_bindings=False):
             self.stylesheet.read(OTHER_STYLES)
             self.stylesheet.parse()
 
+    def publish(self, updates: SessionUpdates) -> None:
+        """Update the library (all summaries) and every open screen after sessions changed on disk."""
+        if updates.paths:
+            self.library.replace(updates.summaries, updates.gone)
+            for screen in self._screens():
+                screen.sessions_changed(updates)
+
+    @property
+    def place(self) -> Hashable:
+        """The `place` (the project or session that a screen is about) of the topmost screen that is no dialog."""
+        return next((screen.place for screen in reversed(self._screens()) if screen.place is not None), None)
+
+    def _screens(self) -> list[BaseScreen[Any]]:
+        return [screen for screen in self.screen_stack if isinstance(screen, BaseScreen)]
+
     def open_session(self, path: str, agent: str | None) -> Session:
         """Return a session; read the file if it is not in the cache or has changed. For background threads."""
         return self._session_cache.open(path, agent)
@@ -311,16 +344,8 @@ class Browser(TerminalApp, inherit_bindings=False):
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""
 
-    def publish(self, updates: SessionUpdates) -> None:
-        """Update the library (all summaries) and every open screen for sessions that changed on disk."""
-
     def open_demo(self) -> None:
         """Create the demo sessions, and show these instead of the user's sessions."""
-
-    @property
-    @abstractmethod
-    def place(self) -> Hashable:
-        """The `place` (the project or session that a screen is about) of the topmost screen that is no dialog."""
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -346,9 +371,10 @@ class Browser(TerminalApp, inherit_bindings=False):
     def search_lists(self, text: str, came_from: Summary | None = None) -> None:
         """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""
 
+    @property
     @abstractmethod
-    def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that runs a command on a screen; None if the screen has no function for it."""
+    def function_of(self) -> FunctionOf:
+        """The function that finds the function of a command; see `tui.handlers`."""
 
     def suspend_program(self) -> None:
         """Return to the shell until its `fg`, as Ctrl+Z does in other programs; wait for the running change first."""

@@ -22,15 +22,13 @@ from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TY
 from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
-from sessionbrowse.tui.paint.textual_compat import CompatScreen
+from sessionbrowse.tui.shell.browser import BaseScreen, Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.span_view import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.data.source import SessionUpdates
     from sessionbrowse.tui.reading.views import ViewedEntry
-    from sessionbrowse.tui.shell.browser import Browser
 
 Result = TypeVar("Result")
 
@@ -50,7 +48,7 @@ MOUNT_SECONDS = 2.0
 """Maximum seconds that the handling of a key press waits until the screen is mounted."""
 
 
-class CommandScreen(CompatScreen[Result], inherit_bindings=False):
+class CommandScreen(BaseScreen[Result], inherit_bindings=False):
     """The base class of all screens: a key press runs a command of the command table."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -93,8 +91,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._was_shown_before = False
         self._open_frames = 0
         self._after_frame: list[Callable[[], object]] = []
-        # The project or session that the screen is about; None for a dialog. An undo from another place asks first.
-        self.place: Hashable = None
         self._awaited: str | None = None
         self._answer_came = asyncio.Event()
 
@@ -114,7 +110,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     @property
     def browser(self) -> Browser:
         """The app, typed as the protocol that screens may use."""
-        return cast("Browser", self.app)
+        return cast(Browser, self.app)
 
     @property
     def is_top(self) -> bool:
@@ -206,11 +202,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if not isinstance(focused, Input):
             command = self.browser.keys.find(event.key, self.active_contexts())
             if command is not None:
-                self.give(command)
+                self.run_command(command)
             elif (reason := self.browser.keys.elsewhere(event.key, self.active_contexts(), self.ELSEWHERE)) is not None:
                 self.browser.say(reason, "warning")
             elif _is_typed(event) and _types_at_once(self):
-                self.give(self.browser.keys.by_id[self.TYPES_INTO])
+                self.run_command(self.browser.keys.by_id[self.TYPES_INTO])
                 focused = self.focused
                 if isinstance(focused, Input):
                     focused.cursor_position = len(focused.value)
@@ -222,7 +218,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return True
         command = _typing_command(self, event.key)
         if command is not None:
-            self.give(command)
+            self.run_command(command)
         elif await self.browser.run_binding(event.key):
             self.text_changed(focused.value)
         return True
@@ -237,24 +233,24 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if event.input is self.focused:
             self.text_changed(event.input.value)
 
-    def give(self, command: Command) -> None:
+    def run_command(self, command: Command) -> None:
         """Run a command, or show a toast with the reason why the command is unavailable."""
         reason = command.unavailable(state_for_commands(self))
         if reason is not None:
             self.browser.say(reason, "warning")
             return
         try:
-            if (handler := self.find_handler(command.id)) is not None:
+            if (handler := self.handler_of(command.id)) is not None:
                 handler()
         except SessionBrowseError as error:
             self.browser.say(str(error), "error")
         self.update_footer()
 
-    def find_handler(self, command_id: str) -> Callable[[], None] | None:
-        """Return the function that runs a command: the method `do_<id>`, else the app's function, else None."""
+    def handler_of(self, command_id: str) -> Callable[[], None] | None:
+        """Return the screen's method `do_<id>` that runs a command, or the app's function for it; None if none does."""
         own: Callable[[], None] | None = getattr(self, f"do_{command_id}", None)
-        handler = self.browser.find_handler(self.name or "", command_id) if own is None else None
-        return own if handler is None else partial(handler, self)
+        function = self.browser.function_of(self.name or "", command_id) if own is None else None
+        return own if function is None else partial(function, self)
 
     @property
     def subject(self) -> Summary | None:
@@ -289,9 +285,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def back_clears(self) -> str:
         """The footer's words for the command "back" if it clears something, such as `clear search`; else ""."""
         return ""
-
-    def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Update the screen for sessions that changed on disk."""
 
     # -- the footer ---------------------------------------------------------------------------------------------
 
@@ -344,12 +337,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     def row_entered(self) -> None:
         """Act on a double click on a row: run the command that Enter runs in a list of the screen."""
-        self.give(BY_ID[self.ENTER])
+        self.run_command(BY_ID[self.ENTER])
 
     @on(KeyBar.Pressed)
     def _hint_pressed(self, event: KeyBar.Pressed) -> None:
         event.stop()
-        self.give(self.browser.keys.by_id[event.command_id])
+        self.run_command(self.browser.keys.by_id[event.command_id])
 
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
         """Focus a widget and update the screen at once, because the next key press may already be waiting."""
@@ -404,7 +397,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
 def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
     """Return a screen's state, with the agent from which the user started `sessionbrowse pick`, if any."""
-    context, caller = screen.command_context(), screen.browser.options.caller
+    context, caller = screen.command_context(), screen.browser.caller
     context = replace(context, enter_resumes=opens_by_resuming(screen))
     if caller is None:
         return context

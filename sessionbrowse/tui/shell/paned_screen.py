@@ -39,17 +39,17 @@ class PanedScreen(CommandScreen[None]):
         self._held: Command | None = None
 
     def hold(self, command: Command) -> None:
-        """Hold a command that needs rows, and with it all later keys, until `give_held` is called."""
+        """Hold a command that needs rows, and with it all later keys, until `run_held` is called."""
         self._held = command
         self.browser.hold_keys()
 
-    def give_held(self) -> None:
+    def run_held(self) -> None:
         """Run the command that is held, and then the keys that were pressed after it."""
         if self._held is not None:
             command, self._held = self._held, None
             self.browser.release_keys()
             if self.is_top:
-                self.give(command)
+                self.run_command(command)
 
     def keep_view(self) -> None:
         """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""

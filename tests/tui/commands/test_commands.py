@@ -41,7 +41,7 @@ from sessionbrowse.tui.dialogs.help import SIGNS, ColumnsPart, HelpScreen, help_
 from sessionbrowse.tui.dialogs.palette import PaletteScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
-from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, find_handler
+from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, function_of
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import GLYPHS, STATUS_SIGNS, line_width
 from sessionbrowse.tui.search.sentences import EXAMPLES
@@ -100,7 +100,7 @@ NAMES: dict[type, str] = {
 def test_every_command_does_something_wherever_it_can_be_given(command) -> None:
     for place in command.where:
         for screen in SCREENS[place]:
-            handler = find_handler(NAMES.get(screen, ""), command.id)
+            handler = function_of(NAMES.get(screen, ""), command.id)
             assert hasattr(screen, f"do_{command.id}") or handler is not None, (command.id, screen)
 
 

@@ -17,17 +17,17 @@ from tests.support.story_support import StoryHome
 from tests.support.terminal import DOWN, ESCAPE, Terminal, TimedOut
 from tests.tui.outside.test_interrupted_browser import PAIRS
 
-# Writes the name of each key to a pipe when it has been carried out.
+# Writes the name of each key to a pipe when it has been handled.
 PROGRAM = """
 import os, sys
 from sessionbrowse.cli import main
 from sessionbrowse.tui.shell.browser import Browser
-told, carry_out = int(sys.argv.pop()), Browser._carry_out
-async def carry_out_and_tell(app, key):
-    await carry_out(app, key)
+told, press = int(sys.argv.pop()), Browser._press
+async def press_and_tell(app, key):
+    await press(app, key)
     if key.key == "f12":
         os.write(told, b".")
-Browser._carry_out = carry_out_and_tell
+Browser._press = press_and_tell
 main()
 """
 F12 = b"\x1b[24~"  # runs no command
