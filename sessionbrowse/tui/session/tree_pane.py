@@ -183,6 +183,7 @@ class TreePane:
         # If the tree was opened from a search, it shows all entries, and its hits stay until the user has typed a
         # query.
         if (query and self.state.whole) or (query != self.state.query and not self.state.whole):
+            self.row_list.was_moved = False
             self.show(TreeState(self.state.filter, query))
         else:
             self.show_found()
@@ -239,8 +240,8 @@ class TreePane:
 
     @property
     def _standing(self) -> int | None:
-        """Index of the entry under the cursor; while the user types, or without rows, of the last one under it."""
-        if self.origin is not None and self._screen.typing:
+        """Index of the entry under the cursor; while a query is typed, or without rows, of the last one under it."""
+        if self.origin is not None and self._screen.typing and not self.row_list.was_moved:
             return self.origin
         return self._stood if self.index is None else self.index
 

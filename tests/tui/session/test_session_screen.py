@@ -279,6 +279,31 @@ async def test_the_cursor_stands_on_a_hit_while_typing_and_the_next_key_acts_on_
             assert "[bash: hey -n" in cursor_row(browser), key
 
 
+async def test_the_cursor_stays_on_the_hit_that_a_key_went_to_while_more_hits_are_found(
+    demo: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+
+    def in_two_steps(*arguments: Any) -> Any:
+        made = make_rows(*arguments)
+        arguments[3].emit(made)
+        assert may_go_on.wait(60)
+        return made
+
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", in_two_steps)
+        await browser.press_now("slash", *"JWT")
+        await browser.until(lambda: "match" in browser.screen_text())
+        first = browser.row_list("#tree").key
+        await browser.press_now("up")
+        hit = browser.row_list("#tree").key
+        assert hit != first
+        may_go_on.set()
+        await browser.settle()
+        assert browser.row_list("#tree").key == hit
+
+
 async def test_the_leaf_is_marked_on_no_other_row(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
