@@ -18,6 +18,7 @@ from tests.support.story_support import StoryHome, quit_browser
 from tests.support.terminal import ENTER
 
 CTRL_L, CTRL_R = "\x0c", "\x12"
+TAKES_TERMINAL = b"\x1b[?1049h"
 
 
 @pytest.fixture
@@ -73,9 +74,12 @@ def test_the_sessions_of_another_machine_are_found_read_resumed_taken_here_and_f
         browser.wait("Rename")
         browser.press("other name", ENTER)
         browser.wait("lies on mini; open it there")
+        begun = browser.seen.count(TAKES_TERMINAL)
         browser.press("r")
         told_words = [str(shop.resolve()), "--session", str(session)]
         browser.wait(lambda _: told.exists() and told.read_text().splitlines() == told_words)
+        # A key that is pressed before ssh has ended is for the other machine.
+        browser.wait(lambda _: browser.seen.count(TAKES_TERMINAL) > begun)
         browser.wait("assistant: By the tax table.")
         browser.press("f")
         browser.wait("Fork")

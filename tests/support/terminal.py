@@ -204,7 +204,10 @@ class Terminal:
             if not self._read(0.002):
                 time.sleep(0.001)
             if self.process.poll() is not None:
-                return time.perf_counter()
+                ended = time.perf_counter()
+                while self._read(0):
+                    pass  # What it wrote at last is taken too.
+                return ended
         raise TimedOut(f"it did not end within {seconds:g} s; on the screen:\n{self.screen.text()}")
 
     def wait_status(self, seconds: float = PATIENCE_SECONDS) -> int:
