@@ -44,6 +44,7 @@ ASSISTANT_TEXT = Distribution(4, 8, 50, 110, 456, 1447, 2180, 6100, 29_514)  # o
 THINKING_TEXT = Distribution(0, 0, 42, 239, 516, 1535, 2489, 7241, 58_856)
 THINKING_BLOCK = Distribution(36, 254, 576, 1240, 2235, 4456, 7646, 18_657, 96_743)  # with its signature
 TOOL_ARGUMENTS = Distribution(2, 49, 74, 122, 350, 1293, 2784, 10_106, 81_358)
+SHORT_CALL, COMMAND_CALL = 70, 320  # longer arguments are contents of files
 TOOL_CALL_BLOCK = Distribution(97, 165, 195, 269, 550, 1673, 3685, 13_873, 165_008)  # with its id's signature
 TOOL_RESULT_TEXT = Distribution(0, 47, 83, 366, 1998, 6435, 11_328, 41_147, 115_755)
 TOOL_RESULT_ENTRY = Distribution(239, 352, 541, 1263, 3188, 8393, 15_720, 59_186, 180_000)  # with details

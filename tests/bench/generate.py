@@ -261,10 +261,10 @@ class SessionWriter:
     def _arguments(self, size: int) -> tuple[bytes, bytes]:
         rng = self._rng
         path = b"src/%b/%b.py" % (rng.choice(words.COMMON).encode(), rng.choice(words.COMMON).encode())
-        if size < 70:
+        if size < figures.SHORT_CALL:
             return b"read", b'"path":"%b"' % path
         text = self._text(words.output(), size)
-        if size < 320:
+        if size < figures.COMMAND_CALL:
             return b"bash", b'"command":"%b"' % text
         if size < 1500:
             return b"edit", b'"path":"%b","oldText":"%b","newText":"%b"' % (

@@ -148,8 +148,7 @@ class _Claude(_Session):
             blocks.append(b'{"type":"text","text":"%b"}' % (self._text(self._sizes.assistant()) or b"Done."))
         calls = [b"toolu_%024x" % rng.getrandbits(96) for _ in range(0 if is_last else counts["tool_use"])]
         for call in calls:
-            given = b'{"command":"%b","description":"Run it"}' % self._text(self._sizes.arguments(), words.output())
-            blocks.append(b'{"type":"tool_use","id":"%b","name":"Bash","input":%b}' % (call, given))
+            blocks.append(b'{"type":"tool_use","id":"%b","name":"%b","input":{%b}}' % (call, *self._given()))
         self._blocks(blocks)
         for kind in ("progress", "attachment"):
             for _ in range(self._happens(figures.CLAUDE_BESIDE[kind], figures.CLAUDE_ANSWERS)):
@@ -162,6 +161,16 @@ class _Claude(_Session):
             result = b'{"tool_use_id":"%b","type":"tool_result","content":"%b","is_error":false}' % (call, text)
             beside = b'"toolUseResult":{"stdout":"%b","stderr":"","interrupted":false,"isImage":false}' % text
             self._record(b"user", b'"message":{"role":"user","content":[%b]},%b' % (result, beside))
+
+    def _given(self) -> tuple[bytes, bytes]:
+        """Return a tool and its arguments: files for long ones, as in pi's sessions (see `generate`)."""
+        size, path = self._sizes.arguments(), b'"file_path":"%b/%b.py"' % (self._cwd.encode(), self._title[:8])
+        if size < figures.SHORT_CALL:
+            return b"Read", path
+        text = self._text(size, words.output())
+        if size < figures.COMMAND_CALL:
+            return b"Bash", b'"command":"%b","description":"Run it"' % text
+        return b"Write", path + b',"content":"%b"' % text
 
     def _blocks(self, blocks: list[bytes]) -> None:
         """Write the blocks of an answer, one in a line, each with the answer's id and the tokens so far."""
@@ -253,10 +262,14 @@ class _Codex(_Session):
 
     def _call(self) -> None:
         call = b"call_%024x" % self._rng.getrandbits(96)
-        text = self._text(self._sizes.arguments(), words.output())
-        given = json.dumps({"cmd": json.loads(b'"%b"' % text), "workdir": self._cwd}, ensure_ascii=False)
-        arguments = json.dumps(given, ensure_ascii=False).encode()
-        self._item(b'"type":"function_call","name":"exec_command","arguments":%b,"call_id":"%b"' % (arguments, call))
+        size = self._sizes.arguments()
+        text, kind = self._text(size, words.output()), b"function_call"
+        if size < figures.COMMAND_CALL:
+            given = json.dumps({"cmd": json.loads(b'"%b"' % text), "workdir": self._cwd}, ensure_ascii=False)
+            told = b'"name":"exec_command","arguments":%b' % json.dumps(given, ensure_ascii=False).encode()
+        else:
+            kind, told = b"custom_tool_call", b'"name":"apply_patch","input":"*** Begin Patch\\n%b"' % text
+        self._item(b'"type":"%b",%b,"call_id":"%b"' % (kind, told, call))
         output = self._output()
         if self._happens(figures.CODEX_COMMAND_ENDS, figures.CODEX_CALLS):
             self._event(
@@ -266,7 +279,7 @@ class _Codex(_Session):
         if self._happens(figures.CODEX_PATCH_ENDS, figures.CODEX_CALLS):
             self._event(b'"type":"patch_apply_end","call_id":"%b","stdout":"Success","stderr":"","success":true' % call)
         told = b"Wall time: 0.1 seconds\\nProcess exited with code 0\\nOutput:\\n" + output
-        self._item(b'"type":"function_call_output","call_id":"%b","output":"%b"' % (call, told))
+        self._item(b'"type":"%b_output","call_id":"%b","output":"%b"' % (kind, call, told))
 
     def _count(self) -> None:
         counts = figures.CODEX_TOKEN_COUNTS * (1 - figures.CODEX_SAME_TOTALS)

@@ -75,9 +75,9 @@ def test_every_made_session_is_read_without_a_problem(tmp_path: Path) -> None:
 
 
 def test_made_sessions_of_claude_code_and_codex_are_read_without_a_problem(tmp_path: Path) -> None:
-    store = make_store(StoreSpec("others", "others", 40, 3_000_000), tmp_path)
+    store = make_store(StoreSpec("others", "others", 40, 6_000_000), tmp_path)
     sizes = [file.stat().st_size for file in store.files()]
-    assert sum(sizes) == pytest.approx(3_000_000, rel=0.1)
+    assert sum(sizes) == pytest.approx(6_000_000, rel=0.1)
     agents: Counter[str] = Counter()
     for file in store.files():
         session = open_session(file)
