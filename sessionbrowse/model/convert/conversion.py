@@ -19,7 +19,7 @@ from sessionbrowse.model.convert import atomic, omp
 from sessionbrowse.model.convert.carried import Entry, TargetAgent, added_paths, marked, notes_of, own_fields
 from sessionbrowse.model.convert.losses import Loss, LossCount, add_context_losses
 from sessionbrowse.model.convert.omp import ReadImage
-from sessionbrowse.model.session.parents import CHECKOUT_TYPE
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT, loops
 from sessionbrowse.model.session.records import is_workflow_stage
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session, build_session
@@ -36,12 +36,16 @@ _TOOLS: Mapping[str, str] = {
 
 
 class Converted(Struct, frozen=True, kw_only=True):
-    """The entries of a converted session (one line each, with newline), the title for omp's slot, the losses."""
+    """The entries of a converted session (one line each, with newline), the title for omp's slot, the losses.
+
+    `refusal` says why the target agent would refuse the converted session; None if it opens the session.
+    """
 
     lines: tuple[bytes, ...]
     title: str
     title_source: Source | None
     losses: tuple[Loss, ...]
+    refusal: str | None
 
 
 def converted(
@@ -74,7 +78,8 @@ def converted(
         if value is None:
             count.add("damaged_line")
         else:
-            originals.append((raw.strip(), value))
+            # omp refuses to rewrite a file whose size differs from that of its decoded text.
+            originals.append((raw.strip().decode("utf-8", "replace").encode(), value))
     count_losses(session, [value for _, value in originals], target, count)
     middle = []
     without_image: set[str] = set()
@@ -99,7 +104,16 @@ def converted(
         count.add("title", count=len(title) - len(kept))
     made = session_of(lines, target, title, title_source)
     add_context_losses(session, made, count, without_image, until)
-    return Converted(lines=lines, title=title, title_source=title_source, losses=count.losses())
+    refusal = made.refusal
+    if target != "omp" and _has_loop(made):
+        refusal = "hangs on this file: the parents of some entries form a loop"
+    return Converted(lines=lines, title=title, title_source=title_source, losses=count.losses(), refusal=refusal)
+
+
+def _has_loop(session: Session) -> bool:
+    by_id = session.index_by_id
+    named = [entry.parent_id for entry in session.envelopes]
+    return bool(loops([ROOT if parent is None else by_id.get(parent, ROOT) for parent in named]))
 
 
 def session_of(lines: Iterable[bytes], target: str, title: str = "", source: Source | None = None) -> Session:

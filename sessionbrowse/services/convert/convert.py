@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.base import names_in
-from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, Unreadable
+from sessionbrowse.errors import ChangedMeanwhile, NeedsRepair, RefusedWrite, SessionBrowseError, Unreadable
 from sessionbrowse.format import ids
 from sessionbrowse.format.json_value import json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
@@ -136,6 +136,9 @@ def convert(
     folder = _folder_in(place, directory, context.around)
     until = _unfinished_from(session, context)
     made = _converted(session, target, until, drop_signatures)
+    if made.refusal is not None:
+        name = shown_name(session.path)
+        raise NeedsRepair(f"{name} cannot be carried to {target}: {target} {made.refusal}. Repair the session first.")
     losses = (*made.losses, *_losses_of_artifacts(session, target), *_losses_of_records(session))
     held = 0 if until is None else len(session.ids) - until
     before = _made_before(session, target, folder, made)

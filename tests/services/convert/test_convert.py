@@ -198,6 +198,15 @@ def test_a_call_without_result_in_a_session_at_rest_is_carried(store: Store) -> 
 
 
 @pytest.mark.parametrize("to", ["omp", "atomic"])
+def test_bytes_that_are_not_utf_8_become_the_characters_that_programs_read(store: Store, to: str) -> None:
+    path = store.session("pi", [*CONVERSATION, user("00000009", "00000008", "caf\u00e9 LATIN")])
+    path.write_bytes(path.read_bytes().replace(b"LATIN", b"caf\xe9 \xed\xa0\x80"))
+    made = Path(carry(store, path, to).path).read_bytes()
+    assert "café caf\ufffd \ufffd" in made.decode()
+    assert carry(store, path, to).entries == 0
+
+
+@pytest.mark.parametrize("to", ["omp", "atomic"])
 def test_a_number_that_programs_read_as_infinity_stays_one(store: Store, to: str) -> None:
     call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"timeout": "HUGE"}}
     asked = {"role": "assistant", "content": [call], "usage": {"input": "HUGE", "cost": {"total": "HUGE"}}}
@@ -231,6 +240,31 @@ REFUSED: list[tuple[str, Callable[[Store], Path], str, str]] = [
         "no assistant",
     ),
     ("no entries", lambda store: store.session("pi", []), "omp", "no entries"),
+    (
+        "parents in a loop, on which pi hangs",
+        lambda store: store.session("omp", [*CONVERSATION, user("00000009", "00000009", "again")]),
+        "pi",
+        "to pi: pi hangs on this file: the parents of some entries form a loop. Repair",
+    ),
+    (
+        "an entry that claims to have been another one in omp",
+        lambda store: store.session(
+            "pi",
+            [
+                *CONVERSATION,
+                entry(
+                    "custom",
+                    "00000009",
+                    "00000008",
+                    customType="omp.title_change",
+                    data={},
+                    sessionbrowse={"omp": {"type": "message", "message": None}},
+                ),
+            ],
+        ),
+        "omp",
+        "to omp: omp fails on this file: the message is missing",
+    ),
 ]
 
 
