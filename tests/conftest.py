@@ -22,8 +22,8 @@ from tests.faults.fault_table import pytest_terminal_summary as pytest_terminal_
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
-# Variables by which the agents, and we, find files; a test that wants one sets it itself.
-FOREIGN_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "SESSIONBROWSE_", "XDG_")
+# Variables by which the agents, git, and we find files; a test that wants one sets it itself.
+FOREIGN_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "CLAUDE", "CODEX_", "SESSIONBROWSE_", "XDG_", "GIT_")
 
 NUMBERS = itertools.count()
 

@@ -74,6 +74,7 @@ class StoryHome:
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "LANG": "C.UTF-8",
+            "TZ": "UTC",
             "PYTHONPATH": str(PROJECT_ROOT),
             # Under `make coverage` the programs are measured too.
             **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},

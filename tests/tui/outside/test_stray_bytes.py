@@ -95,15 +95,23 @@ class Watched:
     def leave(self) -> None:
         """Quit from wherever the noise has led; work that it began, such as a search for secrets, must end first."""
         end = time.perf_counter() + LEAVE_SECONDS
-        while self.terminal.process.poll() is None and time.perf_counter() < end:
+        while not self._has_left() and time.perf_counter() < end:
             try:
                 self.terminal.press(ESCAPE)
                 self.terminal.until_quiet(0.15, 1)
+                seen, answered = len(self.terminal.seen), time.perf_counter() + MOST_SECONDS
+                # When the browser has left, the terminal makes a signal of this key: it is not pressed again too soon.
                 self.terminal.press("\x03")
+                while len(self.terminal.seen) == seen and not self._has_left() and time.perf_counter() < answered:
+                    self.terminal.until_quiet(0.05, 0.05)
                 self.terminal.until_quiet(0.3, 1)
             except OSError:
                 break
         self.check_end()
+
+    def _has_left(self) -> bool:
+        seen = self.terminal.seen
+        return self.terminal.process.poll() is not None or seen.rfind(b"\x1b[?1049l") > seen.rfind(b"\x1b[?1049h")
 
     def close(self) -> None:
         """End the browser."""
