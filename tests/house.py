@@ -17,7 +17,7 @@ TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "sessionbrowse"
 
 FLOORS = (
-    ("version", "errors", "sequences", "text", "config"),
+    ("version", "errors", "text", "config"),
     ("format",),
     ("model",),
     ("agents",),

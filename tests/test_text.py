@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import get_character_cell_size
 
 from sessionbrowse import text as t
-from sessionbrowse.sequences import without_sequences
+from sessionbrowse.text import without_sequences
 
 NOW = 1_786_608_000_000  # 2026-08-13T08:00:00Z
 

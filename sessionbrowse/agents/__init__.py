@@ -7,8 +7,7 @@ or folder shows that it belongs to another program.
 from __future__ import annotations
 
 from sessionbrowse.agents.atomic import ATOMIC
-from sessionbrowse.agents.attribution import Marks, attribute
-from sessionbrowse.agents.base import Agent, Disk, Place, Surroundings
+from sessionbrowse.agents.base import Agent, Disk, Marks, Place, Surroundings, attribute
 from sessionbrowse.agents.claude import CLAUDE
 from sessionbrowse.agents.codex import CODEX
 from sessionbrowse.agents.indusagi import INDUSAGI

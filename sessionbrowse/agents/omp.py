@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.agents.attribution import is_omp_folder
 from sessionbrowse.agents.base import (
     Agent,
     Place,
@@ -25,6 +24,7 @@ from sessionbrowse.agents.base import (
     dashes,
     distinct,
     is_dashed_folder,
+    is_omp_folder,
 )
 from sessionbrowse.agents.change_plans import InsertSlot, OverwriteSlot, RenamePlan, title_name
 from sessionbrowse.model.session import rules

@@ -12,8 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
-from sessionbrowse.format.json_value import BadJson, Json, is_true, loads, trim
-from sessionbrowse.format.lines import is_deep
+from sessionbrowse.format.json_value import BadJson, Json, is_deep, is_true, loads, trim
 from sessionbrowse.format.ordinary_line import (
     REFUSALS,
     OrdinaryAnswer,

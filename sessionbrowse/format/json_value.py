@@ -11,20 +11,25 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from enum import Enum
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Final, Literal, NoReturn
 
 import msgspec
 
-from sessionbrowse.format.lines import is_deep, without_deepest
-
 Json = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""
+MAX_DEPTH = 200
+"""Maximum depth of nested lists and objects in a value; deeper lists and objects become empty."""
 
 _decode = msgspec.json.Decoder().decode
 # These are the blanks that JavaScript's `JSON.parse` allows before and after a value.
 _JSON_BLANKS = b" \t\r\n"
 _FUSED = re.compile(rb"\}\s*\{")
+_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"')
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+# This table maps each bracket to a signed byte: +1 if the bracket opens a list or object, -1 if it closes one.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 class BadJson(ValueError):
@@ -52,6 +57,32 @@ def json_object(line: bytes) -> dict[str, Json] | None:
     except BadJson:
         return None
     return value if isinstance(value, dict) else None
+
+
+def is_deep(line: bytes) -> bool:
+    """Return True if the lists and objects of a JSON line are nested deeper than `MAX_DEPTH`."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    # Escaped quotes and backslashes are replaced, so that every quote delimits a string.
+    text = line.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in line else line
+    steps = memoryview(_STRING.sub(b"", text).translate(_STEPS, _NO_BRACKETS)).cast("b")
+    return max(accumulate(steps), default=0) > MAX_DEPTH
+
+
+def without_deepest(line: bytes) -> bytes:
+    """Return a JSON line in which lists and objects nested deeper than `MAX_DEPTH` are empty."""
+    depth = begin = 0
+    kept: list[bytes] = []
+    for found in _BRACKET.finditer(line):
+        if found[0] in b"[{":
+            depth += 1
+            if depth == MAX_DEPTH + 1:
+                kept.append(line[begin : found.end()])
+        elif found[0] in b"]}":
+            if depth == MAX_DEPTH + 1:
+                begin = found.start()
+            depth -= 1
+    return b"".join(kept) + (line[begin:] if depth <= MAX_DEPTH else b"")
 
 
 def _loads_like_javascript(line: bytes) -> Json:

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 
 from msgspec import Struct
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Maximum size in bytes of a line that is read whole; of a longer line, only the beginning is read."""
 BEGINNING_BYTES = 64 * 1024
-MAX_DEPTH = 200
-"""Maximum depth of nested lists and objects in a line; deeper lists and objects become empty."""
 
 _KEYS = rb'\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}",]+)\s*,)*'
 # These patterns match the keys before the first list, object or cut text in an entry, and in an entry's message. No
 # pattern uses possessive groups, because Python before 3.11.5 matches them wrongly.
 _ENTRY_KEYS = re.compile(rb"\s*" + _KEYS, re.DOTALL)
 _MESSAGE_KEYS = re.compile(rb'\s*"message"\s*:\s*(' + _KEYS + rb")", re.DOTALL)
-_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
-_STRING = re.compile(rb'"[^"]*"')
-_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-# This table maps each bracket to a signed byte: +1 if the bracket opens a list or object, -1 if it closes one.
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 class LineBlock(Struct, frozen=True, gc=False):
@@ -109,29 +101,3 @@ def beginning_of(line: bytes | bytearray) -> bytes:
     if message is None:
         return keys[0].rstrip(b",") + b"}"
     return keys[0] + b'"message":' + message[1] + b'"content":[]}}'
-
-
-def is_deep(line: bytes) -> bool:
-    """Return True if the lists and objects of a JSON line are nested deeper than `MAX_DEPTH`."""
-    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
-        return False
-    # Escaped quotes and backslashes are replaced, so that every quote delimits a string.
-    text = line.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in line else line
-    steps = memoryview(_STRING.sub(b"", text).translate(_STEPS, _NO_BRACKETS)).cast("b")
-    return max(accumulate(steps), default=0) > MAX_DEPTH
-
-
-def without_deepest(line: bytes) -> bytes:
-    """Return a JSON line in which lists and objects nested deeper than `MAX_DEPTH` are empty."""
-    depth = begin = 0
-    kept: list[bytes] = []
-    for found in _BRACKET.finditer(line):
-        if found[0] in b"[{":
-            depth += 1
-            if depth == MAX_DEPTH + 1:
-                kept.append(line[begin : found.end()])
-        elif found[0] in b"]}":
-            if depth == MAX_DEPTH + 1:
-                begin = found.start()
-            depth -= 1
-    return b"".join(kept) + (line[begin:] if depth <= MAX_DEPTH else b"")

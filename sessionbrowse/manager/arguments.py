@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from msgspec import UNSET
 
 from sessionbrowse.format.entries import Value
-from sessionbrowse.format.json_value import is_true
-from sessionbrowse.format.lines import MAX_DEPTH
+from sessionbrowse.format.json_value import MAX_DEPTH, is_true
 from sessionbrowse.manager.memory_session import plain
 from sessionbrowse.store.write.write_checks import refuse_only_read_agent
 

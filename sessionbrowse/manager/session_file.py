@@ -12,6 +12,7 @@ from itertools import chain
 from msgspec import UNSET, Struct
 
 from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents.base import HEAD_BYTES
 from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format.json_value import json_line
@@ -21,7 +22,7 @@ from sessionbrowse.manager.environment import Environment
 from sessionbrowse.manager.memory_session import EntryObject, MemorySession
 from sessionbrowse.services.change.rename import refuse_slot
 from sessionbrowse.services.transaction.change import consent_to_append, usage_at
-from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
 from sessionbrowse.store.write.journal import Fingerprint

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from sessionbrowse.store.find.slow_disks import is_remote
+
 POLL_SECONDS = 0.7
 WHOLE_POLL_SECONDS = 15.0
 """Interval after which polled directories are reported in any case, because only their newest files are checked."""
@@ -20,9 +22,7 @@ HOT_FILES = 60
 _STEP_MS = 50
 _DEBOUNCE_MS = 400
 _STOP_MS = 500
-MOUNTS = "/proc/self/mounts"
-_REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "vboxsf"})
-_REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gvfsd", "prl_fs", "drvfs", "fuse.vmhgfs")
+
 
 Report = Callable[[frozenset[str]], object]
 
@@ -133,24 +133,6 @@ def _newest(folder: str) -> list[tuple[str, tuple[int, int]]]:
                     status = entry.stat()
                     files.append((entry.path, (status.st_mtime_ns, status.st_size)))
     return sorted(files, key=lambda file: -file[1][0])[:HOT_FILES]
-
-
-def is_remote(path: str, mounts: str = MOUNTS) -> bool:
-    """Return True if a path is on a network disk, according to the system's mount table (`/proc/self/mounts`)."""
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line.split(" ") for line in file]
-    except OSError:
-        return False
-    here = os.path.realpath(path)
-    best = ("", "")
-    for parts in lines:
-        if len(parts) < 3:
-            continue
-        point = parts[1].replace("\\040", " ")
-        if here == point or here.startswith(point.rstrip("/") + "/"):
-            best = max(best, (point, parts[2]), key=lambda each: len(each[0]))
-    return best[1] in _REMOTE or best[1].startswith(_REMOTE_FUSE)
 
 
 def _outermost(roots: Iterable[str]) -> list[str]:

@@ -19,8 +19,7 @@ from sessionbrowse.agents import (
     Surroundings,
     attribute,
 )
-from sessionbrowse.agents.attribution import marks_of_head
-from sessionbrowse.agents.base import Agent
+from sessionbrowse.agents.base import Agent, marks_of_head
 from sessionbrowse.agents.indusagi import slug_of
 from sessionbrowse.agents.omp import expand_env, layered, parse_env
 

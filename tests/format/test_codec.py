@@ -23,8 +23,7 @@ from sessionbrowse.format.codec import (
     message_from_json,
     type_name,
 )
-from sessionbrowse.format.json_value import BadJson, loads
-from sessionbrowse.format.lines import MAX_DEPTH
+from sessionbrowse.format.json_value import MAX_DEPTH, BadJson, loads
 
 BASE = {"id": "b", "parentId": "a", "timestamp": "2026-08-13T08:00:00.000Z"}
 OF_BASE: dict[str, Any] = {"id": "b", "parent_id": "a", "timestamp": "2026-08-13T08:00:00.000Z"}

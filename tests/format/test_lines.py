@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.format import lines
-from sessionbrowse.format.json_value import BadJson, loads
-from sessionbrowse.format.lines import MAX_DEPTH, LineBlock, beginning_of, is_deep, line_blocks, without_deepest
+from sessionbrowse.format.json_value import MAX_DEPTH, BadJson, is_deep, loads, without_deepest
+from sessionbrowse.format.lines import LineBlock, beginning_of, line_blocks
 
 CONTENT = st.lists(
     st.sampled_from([b"\n", b"\n\n", b"a", b"\r", b"\0", b"\xe2\x80\xa8", b"\xff", b"{}", b"x" * 30])

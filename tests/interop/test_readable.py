@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct
 
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.agents.attribution import marks_of_head
+from sessionbrowse.agents.base import marks_of_head
 from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import NoSuchSession, SessionBrowseError
 from sessionbrowse.services.change.archive import archive, unarchive

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sessionbrowse.agents.attribution import marks_of_head
+from sessionbrowse.agents.base import marks_of_head
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.interface import leave, open_interface
 from sessionbrowse.cli.parser import AddCommand

@@ -18,7 +18,6 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound, did_you_mean
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
 from sessionbrowse.model.search.query import SearchQuery, parse_question
-from sessionbrowse.sequences import without_sequences
 from sessionbrowse.services.list.gather import take_snapshot
 from sessionbrowse.services.search.hits import HIT_FIELDS, Hit, hit_document
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, Ranking, grouped
@@ -26,7 +25,7 @@ from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.text_index import why_no_engine
 from sessionbrowse.store.index.index import discard_index, open_index
-from sessionbrowse.text import age, clean, json_exact, shorten_home
+from sessionbrowse.text import age, clean, json_exact, shorten_home, without_sequences
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 

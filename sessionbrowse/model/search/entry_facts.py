@@ -7,8 +7,7 @@ from msgspec import Struct
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.search.entry_text import done_text, message_text, tool_text
 from sessionbrowse.model.search.query import SearchQuery, has_excluded
-from sessionbrowse.sequences import without_sequences
-from sessionbrowse.text import model_name, parse_time
+from sessionbrowse.text import model_name, parse_time, without_sequences
 
 
 class EntryFacts(Struct, frozen=True):

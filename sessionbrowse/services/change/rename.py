@@ -9,7 +9,7 @@ from typing import assert_never
 from msgspec import structs
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
+from sessionbrowse.agents.base import HEAD_BYTES, marks_of_head
 from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
 from sessionbrowse.errors import EmptyText, NeedsRepair, RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line

@@ -12,15 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite
-from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.format.lines import is_deep
+from sessionbrowse.format.json_value import BadJson, Json, is_deep, loads
 from sessionbrowse.model.clean.masker import Mask, Masker, neighbours, strings, unpacked
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session, create_copy, new_path
 from sessionbrowse.services.clean.secret_detector import SecretAt, SecretDetector
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.read.content import closing, open_regular
-from sessionbrowse.store.read.translation import own_content, program_of, translate
+from sessionbrowse.store.read.content import closing, open_regular, program_of
+from sessionbrowse.store.read.translation import own_content, translate
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.store.write.writer import opened

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
-from sessionbrowse.agents.base import SESSION_SUFFIXES
+from sessionbrowse.agents.base import HEAD_BYTES, SESSION_SUFFIXES
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
@@ -22,9 +22,9 @@ from sessionbrowse.services.list.withheld import shown_paths
 from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover, telling_path
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.own.mirrors import machine_of
-from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
+from sessionbrowse.store.read.content import closing, open_regular, program_of
 from sessionbrowse.store.read.summarise import agent_of_file
-from sessionbrowse.store.read.translation import other_header, program_of
+from sessionbrowse.store.read.translation import other_header
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 

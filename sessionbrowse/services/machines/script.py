@@ -12,7 +12,7 @@ from shlex import quote
 from msgspec import Struct
 
 from sessionbrowse.agents.base import MAX_SETTINGS_BYTES
-from sessionbrowse.store.find.file_stamp import NO_SESSION_FILES, NO_SESSION_FOLDERS
+from sessionbrowse.store.find.discover import NO_SESSION_FILES, NO_SESSION_FOLDERS
 
 MOST_BYTES = 32 * 1024
 """Maximum size of a piece of script in bytes."""

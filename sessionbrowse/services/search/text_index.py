@@ -25,11 +25,11 @@ from sessionbrowse.model.search.words import (
     mistaken_heads,
     words_of,
 )
+from sessionbrowse.store.find.slow_disks import is_remote
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import is_damage
 from sessionbrowse.store.index.text_reader import Form, Place, TextReader, WantedTerm, engine_words, idf
 from sessionbrowse.store.index.texts import SAID, TOOLS, engine, open_texts
-from sessionbrowse.store.watch import is_remote
 
 MAX_FORMS = 60
 """Maximum number of forms that are searched for one word of a query."""

@@ -13,8 +13,15 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
-from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder, marks_of_program
-from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed_folder
+from sessionbrowse.agents.base import (
+    OWNER_ORDER,
+    absolute,
+    distinct,
+    expand_home,
+    is_dashed_folder,
+    is_omp_folder,
+    marks_of_program,
+)
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name, telling_path
 from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
@@ -314,7 +321,7 @@ def _agents_of_files(directory: str, kind: str) -> set[str]:
 
 
 def _marks(path: str) -> Marks | None:
-    from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
+    from sessionbrowse.agents.base import HEAD_BYTES, marks_of_head
     from sessionbrowse.format.codec import program_of_file
 
     try:

@@ -1,4 +1,4 @@
-"""Read the disk with a time limit, because a dead network mount blocks a thread for ever.
+"""Read the disk with a time limit, because a dead network mount blocks a thread for ever; recognise network disks.
 
 Daemon threads do the reading. A stuck thread delays neither the other reads nor the end of the process."""
 
@@ -24,6 +24,10 @@ HUNG_S = 0.5
 TAKEOVER_S = 0.02
 MAX_THREADS = 64
 _FIRST_THREADS = 2
+
+MOUNTS = "/proc/self/mounts"
+_REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "vboxsf"})
+_REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gvfsd", "prl_fs", "drvfs", "fuse.vmhgfs")
 
 
 class TimedReads(Generic[T]):
@@ -145,6 +149,24 @@ def patient_disk() -> Disk:
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
         names=lambda path: _NAMES.read([path], fresh=True)[path] or [],
     )
+
+
+def is_remote(path: str, mounts: str = MOUNTS) -> bool:
+    """Return True if a path is on a network disk, according to the system's mount table (`/proc/self/mounts`)."""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            lines = [line.split(" ") for line in file]
+    except OSError:
+        return False
+    here = os.path.realpath(path)
+    best = ("", "")
+    for parts in lines:
+        if len(parts) < 3:
+            continue
+        point = parts[1].replace("\\040", " ")
+        if here == point or here.startswith(point.rstrip("/") + "/"):
+            best = max(best, (point, parts[2]), key=lambda each: len(each[0]))
+    return best[1] in _REMOTE or best[1].startswith(_REMOTE_FUSE)
 
 
 def _spread(paths: list[str]) -> list[str]:

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.find.file_stamp import FileStamp
+from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 """The kinds of indexed files: sessions, indusagi's transcripts, and files of other formats, stored without content."""

@@ -25,9 +25,9 @@ import msgspec
 
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.words import engine_text
+from sessionbrowse.store.find.slow_disks import is_remote
 from sessionbrowse.store.index.rows import damaged, pack, unpack
 from sessionbrowse.store.index.schema import remove_tree
-from sessionbrowse.store.watch import is_remote
 
 SAID, TOOLS = "text", "tools"
 """The kinds of text directories: entries with what was said and the names in tool calls; entries with tool calls or

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.usage.request import FileRequests
-from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.builder import EntryText, IndexedFile, State, read_for_index, read_growth
 from sessionbrowse.store.index.rows import FileRow, StoredEntries, pack, pack_entries, pack_small, write_row
@@ -20,6 +19,7 @@ from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.summarise import on_its_machine
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
+from sessionbrowse.text import without_sequences
 
 COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
 """The entries read so far are committed after this number of entries with text, or this number of seconds."""

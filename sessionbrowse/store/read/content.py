@@ -12,19 +12,18 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from sessionbrowse.agents.attribution import Marks, marks_of_head, marks_of_program
+from sessionbrowse.agents.base import HEAD_BYTES, Marks, marks_of_head, marks_of_program
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.codec import PROBED_LINES
+from sessionbrowse.format.codec import OURS, PROBED_LINES, program_of_file
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
-from sessionbrowse.store.read.translation import program_of, translated, translated_descriptor
+from sessionbrowse.store.read.translation import translated, translated_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
 """Number of bytes read at once; larger blocks do not fit into the processor's cache, and need new memory each time."""
-HEAD_BYTES = 64 * 1024
 SHORT_HEAD_BYTES = 8 * 1024
 
 
@@ -164,6 +163,14 @@ def open_content(path: str | os.PathLike[str], translation: Literal["file", "mem
     finally:
         if not is_own:
             os.close(own)
+
+
+def program_of(descriptor: int) -> str | None:
+    """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
+    # This check must be fast: it runs whenever a file is opened, and most files need no translation.
+    if pread(descriptor, len(OURS[0]), 0).startswith(OURS):
+        return None
+    return program_of_file(lambda size: pread(descriptor, size, 0))
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:

@@ -20,8 +20,7 @@ from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.store.find.discover import COMPRESSED_SUFFIX
 from sessionbrowse.store.read.archive import unpacked
-from sessionbrowse.store.read.content import closing, open_regular, unreadable
-from sessionbrowse.store.read.translation import program_of
+from sessionbrowse.store.read.content import closing, open_regular, program_of, unreadable
 from sessionbrowse.text import clean
 
 _SUBAGENT = "agent-"

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from sessionbrowse.agents.base import Marks
+from sessionbrowse.agents.base import HEAD_BYTES, Marks
 from sessionbrowse.errors import NeedsRepair, SessionBrowseError, UnsupportedFormat
 from sessionbrowse.format.codec import recognise
 from sessionbrowse.format.entries import BadLine
@@ -17,15 +17,7 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session, build_session
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.archive import Unpacked
-from sessionbrowse.store.read.content import (
-    HEAD_BYTES,
-    Content,
-    closing,
-    file_blocks,
-    open_content,
-    read_at,
-    unreadable,
-)
+from sessionbrowse.store.read.content import Content, closing, file_blocks, open_content, read_at, unreadable
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 

@@ -17,11 +17,11 @@ from msgspec import Struct
 from sessionbrowse.agents.base import stem_of
 from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.codec import HEAD_SIZES, OURS, ZSTD, program_of_file
+from sessionbrowse.format.codec import HEAD_SIZES, ZSTD
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.json_value import Json, json_object, trim
 from sessionbrowse.model.listing.directories import alphanumeric
-from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
+from sessionbrowse.store.find.discover import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean, size
@@ -44,14 +44,6 @@ class _Translation(Struct):
 _kept: dict[str, _Translation] = {}
 _names: dict[str, tuple[FileStamp, dict[str, str]]] = {}
 _lock = threading.Lock()
-
-
-def program_of(descriptor: int) -> str | None:
-    """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
-    # This check must be fast: it runs whenever a file is opened, and most files need no translation.
-    if pread(descriptor, len(OURS[0]), 0).startswith(OURS):
-        return None
-    return program_of_file(lambda size: pread(descriptor, size, 0))
 
 
 def other_header(path: str, program: str) -> Header:

@@ -12,9 +12,8 @@ from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.own.mirrors import machine_holding
-from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.read.content import closing, open_regular, program_of
 from sessionbrowse.store.read.session_file import refuse_damaged
-from sessionbrowse.store.read.translation import program_of
 from sessionbrowse.text import clean
 
 

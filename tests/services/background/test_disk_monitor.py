@@ -30,10 +30,11 @@ from sessionbrowse.services.background.monitor_messages import (
 from sessionbrowse.services.list.summary_cache import AT_ONCE_FILES
 from sessionbrowse.store import watch
 from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.find.slow_disks import is_remote
 from sessionbrowse.store.own.remembered_views import ListView, remember, scope_key
 from sessionbrowse.store.read import worker_processes
 from sessionbrowse.store.read.summarise import summaries_of
-from sessionbrowse.store.watch import Watcher, is_remote, times_and_sizes
+from sessionbrowse.store.watch import Watcher, times_and_sizes
 from tests.support.file_helpers import counted_forks
 from tests.support.live_support import PATIENCE_SECONDS, index, live, step_until
 from tests.support.mirrors import STORE, mirror, mirrored

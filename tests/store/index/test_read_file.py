@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.agents.attribution import Marks
+from sessionbrowse.agents.base import Marks
 from sessionbrowse.store.index import builder
 from sessionbrowse.store.index.builder import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.read import content
