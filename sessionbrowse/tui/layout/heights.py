@@ -9,8 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from sessionbrowse.tui.layout.folds import Fold
-from sessionbrowse.tui.layout.parts import LazyPart, Part
+from sessionbrowse.tui.layout.parts import Fold, LazyPart, Part
 from sessionbrowse.tui.paint.spans import Line
 
 KEPT_PARTS = 256

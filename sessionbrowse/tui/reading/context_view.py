@@ -22,8 +22,7 @@ from sessionbrowse.model.context.token_parts import (
 from sessionbrowse.model.context.token_parts import Part as TokenPart
 from sessionbrowse.model.edits import path_of
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.layout.folds import Fold
-from sessionbrowse.tui.layout.parts import EntryLink, FittedPart, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.layout.parts import EntryLink, FittedPart, Fold, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line, fit, one_line
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
 from sessionbrowse.tui.reading.texts import Detail, said_parts

@@ -39,13 +39,13 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.row_text import caller_of
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.highlight import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
 from sessionbrowse.tui.layout.parts import (
     EntryLink,
     FactPart,
     FittedPart,
+    Fold,
     ItemsPart,
     LazyPart,
     LinePart,

@@ -33,10 +33,9 @@ from sessionbrowse.format.entries import (
 )
 from sessionbrowse.model.system_prompt import system_text
 from sessionbrowse.text import clean
-from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart
-from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
+from sessionbrowse.tui.layout.parts import Fold, LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, output_parts, said_parts, value_parts
 from sessionbrowse.tui.reading.tools import call_parts, result_parts

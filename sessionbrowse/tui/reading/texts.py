@@ -13,10 +13,9 @@ from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import ToolResultMessage
 from sessionbrowse.text import clean, json_exact
-from sessionbrowse.tui.layout.folds import SMALLEST_REST, Fold, cut_at, more_label
 from sessionbrowse.tui.layout.highlight import code_parts, style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
-from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
+from sessionbrowse.tui.layout.parts import SMALLEST_REST, Fold, LinePart, Part, cut_at, more_label, text_parts
 from sessionbrowse.tui.paint.spans import Line
 
 BAR: Line = [("│ ", "rule")]

@@ -14,10 +14,9 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.images import ImagePart
-from sessionbrowse.tui.layout.parts import EntryLink, FactPart, Part, overlay
+from sessionbrowse.tui.layout.parts import EntryLink, FactPart, Fold, Part, overlay
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.widgets.span_view import RowsView
 

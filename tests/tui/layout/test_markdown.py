@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sessionbrowse.text import clean_lines
 from sessionbrowse.text import width as cell_width
-from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.markdown import LONGEST_MARKDOWN, inline_lines, letters, markdown_parts
+from sessionbrowse.tui.layout.parts import Fold
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.texts import Detail, said_parts
 

@@ -18,18 +18,16 @@ from sessionbrowse.format.entries import ToolResultMessage as Result
 from sessionbrowse.model.edits import written_diff_counts
 from sessionbrowse.store.read.content import read_blob
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.layout.folds import Fold, cut_at
 from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.highlight import code_parts, lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart, dimensions, image_line
-from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.layout.parts import SHOWN_FIRST, Fold, LazyPart, LinePart, Part, cut_at, text_parts, warm
 from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.outside.viewer import NoViewer, show_image
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff
 from sessionbrowse.tui.reading.messages import message_parts
 from sessionbrowse.tui.reading.texts import Detail, output_parts
-from sessionbrowse.tui.reading.tools import call_parts
+from sessionbrowse.tui.reading.tools import call_parts, edit_counts, edit_parts, style_diff
 
 
 def texts(rows: list[Line]) -> list[str]:

@@ -7,9 +7,8 @@ from functools import partial
 
 from textual.app import App, ComposeResult
 
-from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.heights import DocumentLayout
-from sessionbrowse.tui.layout.parts import LazyPart, LinePart, Part, text_parts
+from sessionbrowse.tui.layout.parts import Fold, LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.widgets.text_view import TextView
 
 
