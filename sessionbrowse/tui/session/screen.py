@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -20,8 +20,7 @@ from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
-from sessionbrowse.tui.session.tree_search import TreeState
-from sessionbrowse.tui.shell.command_screen import opens_by_resuming
+from sessionbrowse.tui.session.tree_rows import TreeState
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR, PanedScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
@@ -62,6 +61,7 @@ class SessionScreen(PanedScreen):
         self._is_gone = self._is_own_change = False
         self._may_hold = True
         self._left_folded: tuple[str, ...] = ()
+        self._headed_label: LabelMark | None = None
         self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
         self.tree_pane.wanted = (index, entry_id)
         self.tree_pane.state = TreeState(query=searched, whole=True)
@@ -93,7 +93,7 @@ class SessionScreen(PanedScreen):
         self._show_header()
         self.set_focus(self.tree_pane.row_list)
         self.add_class("-at-tree")
-        self._open()
+        self.read_file()
 
     @property
     def pane(self) -> str:
@@ -104,6 +104,11 @@ class SessionScreen(PanedScreen):
     def sized_pane(self) -> tuple[str, int]:
         """The name of the pane that "wider" resizes; and 1 if "wider" makes it wider, -1 if it makes it narrower."""
         return "tree", -1 if self.pane == "view" else 1
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit the panes and the text of the top bar to the new width of the screen."""
+        super().on_resize(event)
+        self._show_header()
 
     def focus_changed(self) -> None:
         """Set a CSS class for the focused pane, because a narrow screen shows only one pane."""
@@ -151,6 +156,16 @@ class SessionScreen(PanedScreen):
             has_entry=self.entry_id is not None,
             has_project=bool(self.project),
         )
+
+    @property
+    def back_clears(self) -> str:
+        """The footer's words for the next step of "back"; "" if that step leaves the tree or the view."""
+        tree = self.tree_pane
+        if self.pane == "view":
+            return ""
+        if self.entry_pane.before is not None:
+            return "end comparison"
+        return "clear selection" if tree.row_list.marks else "clear search" if tree.shown.stops is not None else ""
 
     @property
     def session(self) -> Session | None:
@@ -215,16 +230,17 @@ class SessionScreen(PanedScreen):
 
     # -- the session's file -------------------------------------------------------------------------------------
 
-    def _open(self, *, follows: bool = False) -> None:
+    def read_file(self, *, follows: bool = False) -> None:
+        """Read the session's file in the background; with `follows`, without stopping a reading that is under way."""
         summary = self.summary
 
         def load(job: Job) -> Session:
             return self.browser.open_session(summary.path, summary.agent)
 
-        lane = self.lane("open", self._take_open)
+        lane = self.lane("open", self._show_session)
         (lane.follow if follows else lane.ask)(load)
 
-    def _take_open(self, outcome: Outcome) -> None:
+    def _show_session(self, outcome: Outcome) -> None:
         """Show the session after its file was read, or the reason why the file cannot be read."""
         if outcome.error is not None:
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
@@ -247,7 +263,7 @@ class SessionScreen(PanedScreen):
             if summary.path == self.summary.path:
                 self.summary = summary
         if self.summary.path in updates.paths and not self._is_gone:
-            self._open(follows=True)
+            self.read_file(follows=True)
 
     def on_screen_resume(self) -> None:
         """Close this screen if the session's file is gone, at the latest when the dialog above it is closed."""
@@ -266,11 +282,17 @@ class SessionScreen(PanedScreen):
 
     # -- the panes ----------------------------------------------------------------------------------------------
 
+    @property
+    def _label(self) -> LabelMark | None:
+        """The label of the entry under the cursor, which the top bar names."""
+        return self.session.labels.get(self.index) if self.session is not None and self.index is not None else None
+
     def _show_header(self) -> None:
+        self._headed_label = self._label
         key = self.browser.keys.key_of("problems")
         right = facts_line(self.summary, self.session, key, narrow=self.size.width < NARROW)
         room = self.size.width - line_width(right) - 3
-        left = path_line(self.summary, self.session, self.index, self.browser.home, room)
+        left = path_line(self.summary, self.session, self._headed_label, self.browser.home, room)
         self.query_one("#header", Bar).show(left, right)
 
     def reveal(self, key: Hashable) -> bool:
@@ -301,7 +323,8 @@ class SessionScreen(PanedScreen):
         event.stop()
         self.tree_pane.follow_cursor()
         self.entry_pane.refresh(moved=True)
-        self._show_header()
+        if self._label != self._headed_label:
+            self._show_header()
         self.update_footer()
 
     @on(RowList.Marked, "#tree")
@@ -314,57 +337,6 @@ class SessionScreen(PanedScreen):
         if self.entry_pane.view == "diff":
             self.entry_pane.refresh()
 
-    # -- commands -----------------------------------------------------------------------------------------------
-
-    def do_open(self) -> None:
-        """Focus the entry pane; or resume the session at the entry (setting `enter`); or choose the entry (`pick`)."""
-        if opens_by_resuming(self):
-            self.run_command(self.browser.keys.by_id["resume"])
-        elif self.browser.options.pick is None:
-            self.do_browse()
-        elif self.entry_id is not None:
-            self.browser.show_session(self.summary, self.index, self.entry_id)
-        else:
-            self.browser.say("This entry has no id, so it cannot be chosen.", "warning")
-
-    def do_browse(self) -> None:
-        """Focus the entry pane beside the tree."""
-        self.set_focus(self.entry_pane.text)
-
-    def do_pane_left(self) -> None:
-        """Focus the tree."""
-        self.set_focus(self.tree_pane.row_list)
-
-    @property
-    def back_clears(self) -> str:
-        """The footer's words for the next step of "back"; "" if that step leaves the tree or the view."""
-        tree = self.tree_pane
-        if self.pane == "view":
-            return ""
-        if self.entry_pane.before is not None:
-            return "end comparison"
-        return "clear selection" if tree.row_list.marks else "clear search" if tree.shown.stops is not None else ""
-
-    def do_back(self) -> None:
-        """Go one step back: to the tree, from a comparison, from a selection or a search, or to the last screen."""
-        is_compared = self.entry_pane.end_comparison()
-        if self.pane == "view":
-            self.set_focus(self.tree_pane.row_list)
-        elif is_compared:
-            self.update_footer()
-        elif self.tree_pane.row_list.marks:
-            self.tree_pane.row_list.clear_marks()
-        elif self.tree_pane.shown.stops is not None:
-            self.tree_pane.search("")
-            self.tree_pane.filter_line.close()
-        else:
-            self.keep_view()
-            self.dismiss(None)
-
     def action_show_view(self, view: str) -> None:
         """Switch the entry pane to the view whose name the user clicked on the pane's border."""
         self.entry_pane.show(next(known for known in VIEWS if known == view))
-
-    def do_reload(self) -> None:
-        """Read the file of the shown session again."""
-        self._open()

@@ -1,4 +1,4 @@
-"""Commands of a session: its tree (search, filters, folds, jumps), and the views of an entry beside the tree."""
+"""Commands of a session: its panes, its tree (search, filters, folds, jumps), and the views of an entry beside it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,57 @@ from sessionbrowse.tui.layout.parts import EntryLink
 from sessionbrowse.tui.outside.viewer import show_image
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.session.tree_pane import TreePane
+from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+
+# -- panes ------------------------------------------------------------------------------------------------------------
+
+
+def do_open(screen: SessionScreen) -> None:
+    """Focus the entry pane; or resume the session at the entry (setting `enter`); or choose the entry (`pick`)."""
+    if opens_by_resuming(screen):
+        screen.run_command(screen.browser.keys.by_id["resume"])
+    elif screen.browser.options.pick is None:
+        do_browse(screen)
+    elif screen.entry_id is not None:
+        screen.browser.show_session(screen.summary, screen.index, screen.entry_id)
+    else:
+        screen.browser.say("This entry has no id, so it cannot be chosen.", "warning")
+
+
+def do_browse(screen: SessionScreen) -> None:
+    """Focus the entry pane beside the tree."""
+    screen.set_focus(screen.entry_pane.text)
+
+
+def do_pane_left(screen: SessionScreen) -> None:
+    """Focus the tree."""
+    screen.set_focus(screen.tree_pane.row_list)
+
+
+def do_back(screen: SessionScreen) -> None:
+    """Go one step back: to the tree, from a comparison, from a selection or a search, or to the last screen."""
+    tree = screen.tree_pane
+    is_compared = screen.entry_pane.end_comparison()
+    if screen.pane == "view":
+        screen.set_focus(tree.row_list)
+    elif is_compared:
+        screen.update_footer()
+    elif tree.row_list.marks:
+        tree.row_list.clear_marks()
+    elif tree.shown.stops is not None:
+        tree.search("")
+        tree.filter_line.close()
+    else:
+        screen.keep_view()
+        screen.dismiss(None)
+
+
+def do_reload(screen: SessionScreen) -> None:
+    """Read the file of the shown session again."""
+    screen.read_file()
+
 
 # -- search -----------------------------------------------------------------------------------------------------------
 
@@ -177,7 +226,7 @@ def do_go_in(screen: SessionScreen) -> None:
     if row is not None and row.folded:
         _fold(screen.tree_pane, row.index, False)
     else:
-        screen.do_browse()
+        do_browse(screen)
 
 
 def _fold(tree: TreePane, index: int, folded: bool) -> None:

@@ -10,19 +10,18 @@ from textual.content import Content
 from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import doubts, parse_search
-from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import CRUMB, Line, line_width, one_line, project_name
-from sessionbrowse.tui.session.tree_search import TreeRows, TreeState
+from sessionbrowse.tui.session.tree_rows import TreeRows, TreeState
 
 
-def path_line(summary: Summary, session: Session | None, index: int | None, home: str, room: int) -> Line:
+def path_line(summary: Summary, session: Session | None, mark: LabelMark | None, home: str, room: int) -> Line:
     """Return the left of the top bar: project, session, label of the entry (if any), and agent if there is room."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     project = project_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     badge: Line = [(f" @{summary.machine}", "accent")] if summary.machine is not None else []
     line: Line = [(project, "dim"), *badge, *CRUMB, (one_line(name, 60), "title")]
-    mark = session.labels.get(index) if session is not None and index is not None else None
     if mark is not None:
         line += [*CRUMB, (f"⚑ {one_line(mark.text, 24)}", "dim")]
     agent: Line = [(f"   {summary.agent}", "dim")]

@@ -19,8 +19,16 @@ from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
-from sessionbrowse.tui.session.tree_rows import RowTexts, TreeStyle, row_width, shift_for, tree_row
-from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
+from sessionbrowse.tui.session.tree_rows import (
+    RowTexts,
+    TreeRows,
+    TreeState,
+    TreeStyle,
+    compute_rows,
+    row_width,
+    shift_for,
+    tree_row,
+)
 from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS
 from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
@@ -165,7 +173,7 @@ class TreePane:
 
         lane = self._screen.lane("rows", self.take_rows)
         begin = len(session.parents) if aim is None else aim
-        lane.ask(lambda job: make_rows(session, state, before, job, begin, read_texts, find_first))
+        lane.ask(lambda job: compute_rows(session, state, before, job, begin, read_texts, find_first))
         self._screen.expect(lane)
 
     def search(self, query: str) -> None:

@@ -16,7 +16,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
-from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
+from sessionbrowse.tui.session.tree_rows import TreeRows, TreeState, compute_rows
 from tests.support.index_support import answer, entry, folder, header, result, user, write
 from tests.support.program_search import search_text
 
@@ -137,7 +137,7 @@ def story(tmp_path: Path) -> Session:
 
 def test_a_call_of_an_answer_without_words_is_found_by_its_result(tmp_path: Path) -> None:
     session = story(tmp_path)
-    made = make_rows(session, TreeState(query="needle"), TreeRows(), job())
+    made = compute_rows(session, TreeState(query="needle"), TreeRows(), job())
     assert made is not None
     assert [row.index for row in made.rows if row.matches] == [2, 3]
     assert [row.index for row in rows.rows(session, hits=[0]) if row.matches] == [0]
@@ -145,13 +145,13 @@ def test_a_call_of_an_answer_without_words_is_found_by_its_result(tmp_path: Path
 
 def test_another_filter_or_fold_keeps_the_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = story(tmp_path)
-    first = make_rows(session, TreeState(query="need"), TreeRows(), job())
+    first = compute_rows(session, TreeState(query="need"), TreeRows(), job())
     assert first is not None
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.search_session", None)
-    filtered = make_rows(session, TreeState("no-tools", "need"), first, job())
+    monkeypatch.setattr("sessionbrowse.tui.session.tree_rows.search_session", None)
+    filtered = compute_rows(session, TreeState("no-tools", "need"), first, job())
     assert filtered is not None
     assert ([row.index for row in filtered.rows if row.matches], filtered.found) == ([3], first.found)
-    whole = make_rows(session, TreeState(query="need", whole=True), first, job())
+    whole = compute_rows(session, TreeState(query="need", whole=True), first, job())
     assert whole is not None
     assert len(whole.rows) == 4
     assert ([whole.rows[at].index for at in whole.hits], whole.stops) == ([2, 3], None)
@@ -159,10 +159,10 @@ def test_another_filter_or_fold_keeps_the_hits(tmp_path: Path, monkeypatch: pyte
 
 def test_entries_with_some_words_are_shown_if_none_has_all(tmp_path: Path) -> None:
     session = story(tmp_path)
-    made = make_rows(session, TreeState(query="needle zebra"), TreeRows(), job())
+    made = compute_rows(session, TreeState(query="needle zebra"), TreeRows(), job())
     assert made is not None
     assert (made.found, made.some) == ([1, 3], True)
-    nothing = make_rows(session, TreeState(query="zebra"), TreeRows(), job())
+    nothing = compute_rows(session, TreeState(query="zebra"), TreeRows(), job())
     assert nothing is not None
     assert (list(nothing.found), nothing.some) == ([], False)
 
@@ -172,19 +172,19 @@ def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
     lane = Lane("rows", lambda outcome: None)
     stale = Job(lane, lane.stamp)
     lane.cancel()
-    assert make_rows(session, TreeState(query="needle"), TreeRows(), stale) is None
+    assert compute_rows(session, TreeState(query="needle"), TreeRows(), stale) is None
 
 
 def test_a_long_search_hands_over_the_hits_around_the_cursor_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("FIRST_SECONDS", -1.0), ("MORE_SECONDS", 60.0), ("FIRST_ENTRIES", 20)):
-        monkeypatch.setattr(f"sessionbrowse.tui.session.tree_search.{name}", value)
+        monkeypatch.setattr(f"sessionbrowse.tui.session.tree_rows.{name}", value)
     lines = [user(str(n), str(n - 1) if n else None, f"number {n} {'needle' if n % 2 else ''}") for n in range(90)]
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
     handed: list[TreeRows] = []
     lane = Lane("rows", lambda outcome: handed.append(outcome.value))
-    made = make_rows(session, TreeState(query="needle"), TreeRows(), Job(lane, lane.stamp), begin=50)
+    made = compute_rows(session, TreeState(query="needle"), TreeRows(), Job(lane, lane.stamp), begin=50)
     assert made is not None
     assert (list(made.found), made.searched) == (list(range(1, 90, 2)), None)
     assert [(list(one.found), one.searched) for one in handed] == [(list(range(31, 50, 2)), 20)]

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.session.tree_search import make_rows
+from sessionbrowse.tui.session.tree_rows import compute_rows
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
@@ -390,11 +390,11 @@ async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch:
 
     def late(*arguments: Any) -> Any:
         was_painted.wait(60)
-        return make_rows(*arguments)
+        return compute_rows(*arguments)
 
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", late)
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.compute_rows", late)
         frames = await frames_of_a_letter(browser, was_painted)
         assert frames[0] == (True, False)
         assert frames[-1] == (True, True)
@@ -634,14 +634,14 @@ async def test_the_cursor_stays_where_a_key_put_it_while_a_grown_file_is_read_ag
     def late(*arguments: Any) -> Any:
         was_read.set()
         may_go_on.wait(60)
-        return make_rows(*arguments)
+        return compute_rows(*arguments)
 
     path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
     async with browsing(fixed_source([summary(str(path), name="growing")])) as browser:
         await open_file(browser)
         with path.open("a") as file:
             file.write(json.dumps(user(3, "00000002", "three")) + "\n")
-        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", late)
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.compute_rows", late)
         await browser.press_now("f5")
         await browser.until(was_read.is_set)
         await browser.press_now(key)
