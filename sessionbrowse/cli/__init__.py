@@ -144,9 +144,9 @@ def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return the function that runs a command, without importing the modules of other commands."""
     from sessionbrowse.cli.parser import MODULE_OF_COMMAND
 
-    home = MODULE_OF_COMMAND[command] if command else "interface"
+    module = MODULE_OF_COMMAND[command] if command else "interface"
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
-    commands = import_module(f"sessionbrowse.cli.commands.{home}").COMMANDS
+    commands = import_module(f"sessionbrowse.cli.commands.{module}").COMMANDS
     return commands[command]
 
 

@@ -56,7 +56,7 @@ GROUPS = {
     "set up": ("index", "machines", "config", "integrate", "shell", "completion", "demo"),
 }
 """The commands by purpose: the headings of the help, each with its commands."""
-MODULE_OF_COMMAND = {command: home for home, commands in _COMMANDS.items() for command in commands}
+MODULE_OF_COMMAND = {command: module for module, commands in _COMMANDS.items() for command in commands}
 """For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
 """Maximum number of bytes of unindexed files that `--for-agent` reads: more would let the agent wait for too long."""
@@ -333,8 +333,9 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
     if only == "--version":
         return parser
-    for home in dict.fromkeys([MODULE_OF_COMMAND[only]] if only in MODULE_OF_COMMAND else MODULE_OF_COMMAND.values()):
-        import_module(f"sessionbrowse.cli.commands.{home}").add_arguments(add)
+    modules = [MODULE_OF_COMMAND[only]] if only in MODULE_OF_COMMAND else dict.fromkeys(MODULE_OF_COMMAND.values())
+    for module in modules:
+        import_module(f"sessionbrowse.cli.commands.{module}").add_arguments(add)
     return parser if commands.choices else make_parser()
 
 

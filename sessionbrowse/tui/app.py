@@ -86,11 +86,11 @@ class BrowseApp(Browser, inherit_bindings=False):
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         if self._first_rows is not None:
-            self.library.open(self._first_rows)
+            self.library.use_first_rows(self._first_rows)
         elif self.monitor is not None:
             first = self.monitor.receive(OPENING_S if self.options.has_index else 0)
             if isinstance(first, FirstRows):
-                self.library.open(first)
+                self.library.use_first_rows(first)
             elif first is not None:
                 self._take_event(first)
         return BrowseScreen(self.library)
@@ -308,8 +308,8 @@ class BrowseApp(Browser, inherit_bindings=False):
                 if isinstance(screen, BrowseScreen):
                     self.memory.save(screen.view, self.theme)
         request = self.options.request()
-        if self.options.demo is None and (first_rows := self.library.first_rows(first_order(request))) is not None:
-            save_first_rows(request, first_rows)
+        if self.options.demo is None and (rows := self.library.first_rows_to_save(first_order(request))) is not None:
+            save_first_rows(request, rows)
 
     def _waits_for_changes(self, then: Callable[[], None], sentence: str) -> bool:
         """Return True, and call `then` once no change is running; False if none is, or at the second call."""

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile
-
-
-class Named(Protocol):
-    """A session that other sessions may name as their parent session."""
-
-    @property
-    def path(self) -> str:
-        """The path of the session file."""
-        ...
-
-    @property
-    def agent(self) -> str:
-        """The agent that the session belongs to."""
-        ...
-
-    @property
-    def id(self) -> str | None:
-        """The id in the session's header."""
-        ...
 
 
 def placed(summary: Summary, file: FoundFile) -> Summary:
@@ -45,7 +25,7 @@ def placed(summary: Summary, file: FoundFile) -> Summary:
     )
 
 
-def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = None) -> list[Summary]:
+def link_parents(summaries: Iterable[Summary], among: Iterable[Summary] | None = None) -> list[Summary]:
     """Return the summaries whose parent session was found, with the parent's path added.
 
     Parents are looked up in `among`, by default in `summaries`. A header contains the path of the parent's file (pi,

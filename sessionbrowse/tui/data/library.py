@@ -143,7 +143,7 @@ class Library:
         self.spellings = Spellings(self._stored_directories)
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
-        self._opening: FirstRows | None = None
+        self._first_rows: FirstRows | None = None
         # Paths of sessions that the last run of the browser saved and this run has not found yet: their files may be
         # gone.
         self._unconfirmed: set[str] = set()
@@ -162,30 +162,30 @@ class Library:
         self._families = self._filters = None
         self.spellings.forget()
 
-    def open(self, opening: FirstRows) -> None:
+    def use_first_rows(self, saved: FirstRows) -> None:
         """Use the first list rows and the session counts that the last run saved, until all sessions are added."""
-        self.add(opening.summaries)
-        self._unconfirmed = {summary.path for summary in opening.summaries}
-        self._opening = opening
+        self.add(saved.summaries)
+        self._unconfirmed = {summary.path for summary in saved.summaries}
+        self._first_rows = saved
 
-    def opened(self) -> None:
+    def drop_first_rows(self) -> None:
         """Stop using the rows of the last run, because all sessions were added; remove saved sessions that are gone."""
-        self._opening = None
+        self._first_rows = None
         gone, self._unconfirmed = self._unconfirmed, set()
         self.replace((), gone)
 
     @property
-    def is_opening(self) -> bool:
+    def uses_first_rows(self) -> bool:
         """True while the lists use the first rows saved by the last run, because not all sessions are added yet."""
-        return self._opening is not None
+        return self._first_rows is not None
 
-    def first_rows(self, order: str) -> FirstRows | None:
+    def first_rows_to_save(self, order: str) -> FirstRows | None:
         """Return the first rows of the lists, to save them for the next start.
 
         If not all sessions were added yet, return the rows that the last run saved, or None if there are none.
         """
-        if self._opening is not None or not self.is_complete:
-            return self._opening
+        if self._first_rows is not None or not self.is_complete:
+            return self._first_rows
         shown = [each for each in self._summaries.values() if not (each.hidden or each.archived)]
         return make_first_rows(shown, order, self.spellings.known())
 
@@ -205,8 +205,8 @@ class Library:
 
     def counts(self, *, hidden: bool = False, archived: bool = False) -> tuple[int, int]:
         """Return the number of sessions and the number of projects."""
-        if self._opening is not None:
-            return self._opening.sessions, len(self._opening.directories)
+        if self._first_rows is not None:
+            return self._first_rows.sessions, len(self._first_rows.directories)
         rows, whole = self._all_projects(hidden, archived)
         return whole.sessions, len(rows)
 
@@ -254,8 +254,8 @@ class Library:
 
         The directories of the others contain all the given words.
         """
-        if self._opening is not None:
-            rows, whole = self._first_projects(self._opening)
+        if self._first_rows is not None:
+            rows, whole = self._first_projects(self._first_rows)
         else:
             rows, whole = self._all_projects(hidden, archived)
         wanted = words.lower().split()
@@ -272,12 +272,12 @@ class Library:
         rows = [self._project(cwd, members) for cwd, members in groups.items()]
         return _by_activity(rows), ProjectRow(None, len(shown))
 
-    def _first_projects(self, opening: FirstRows) -> tuple[list[ProjectRow], ProjectRow]:
+    def _first_projects(self, saved: FirstRows) -> tuple[list[ProjectRow], ProjectRow]:
         rows = [
             ProjectRow(each.cwd, each.sessions, each.modified, self._is_here(each.cwd), (each.cwd,) if each.cwd else ())
-            for each in opening.directories
+            for each in saved.directories
         ]
-        return _by_activity(rows), ProjectRow(None, opening.sessions)
+        return _by_activity(rows), ProjectRow(None, saved.sessions)
 
     def _project(self, cwd: str, members: Sequence[Summary]) -> ProjectRow:
         spelled = self.spellings.known()

@@ -141,7 +141,7 @@ class ListState:
             if ("project", wanted) in keys:
                 self.choose_project(wanted)
                 self.wanted_project = None
-            elif self.library.is_opening:
+            elif self.library.uses_first_rows:
                 # The saved rows name every project of the last run.
                 self.awaits_project = False
 

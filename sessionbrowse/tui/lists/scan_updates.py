@@ -79,7 +79,7 @@ class ScanUpdates:
         screen.hold(command)
         return True
 
-    def run_held(self) -> None:
+    def rows_changed(self) -> None:
         """Run the held command, and then the keys pressed after it, once the list has rows or waits no longer."""
         if self._screen.sessions_list.count or not self._screen.state.is_waiting:
             self._screen.run_held()
@@ -92,13 +92,13 @@ class ScanUpdates:
                 self.advance("reading", done, total)
                 self._take_found(summaries)
                 self.wait_little()
-                if total and screen.state.library.is_opening:
+                if total and screen.state.library.uses_first_rows:
                     # The monitor is reading session files already. Before that it sends all sessions of the index and
                     # then `IndexRead`. As that message has not come, there is no usable index to wait for.
-                    screen.state.library.opened()
+                    screen.state.library.drop_first_rows()
                     self.refreshing.start(REFRESH_DELAY)
             case IndexRead():
-                screen.state.library.opened()
+                screen.state.library.drop_first_rows()
                 screen.state.library.is_complete = True
                 # The index has all but the newest sessions, so a project that it lacks most likely has no sessions.
                 screen.state.awaits_project = False
@@ -106,7 +106,7 @@ class ScanUpdates:
             case SessionsGone(paths):
                 self.throttle.add((), paths)
             case ScanComplete(skipped):
-                screen.state.library.opened()
+                screen.state.library.drop_first_rows()
                 screen.state.library.is_complete = True
                 self._complete(skipped)
             case IndexProgress(done, total):
@@ -132,11 +132,11 @@ class ScanUpdates:
         library.add(summaries)
         if not before and len(library):
             screen.browser.sessions_found()
-        if changed and not library.is_opening:
+        if changed and not library.uses_first_rows:
             self.throttle.add(changed, ())
         elif not before or screen.state.is_waiting:
             screen.refresh_rows()
-        elif not library.is_opening or screen.state.searched or screen.state.shown_project is not None:
+        elif not library.uses_first_rows or screen.state.searched or screen.state.shown_project is not None:
             self.refreshing.start(REFRESH_DELAY)
 
     def advance(self, verb: str, done: int, total: int) -> None:

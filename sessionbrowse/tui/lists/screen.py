@@ -249,7 +249,10 @@ class BrowseScreen(ListScreen):
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False) -> None:
-        """Compute the session rows again; `top` puts the cursor on the first row."""
+        """Compute the session rows again; `top` puts the cursor on the first row.
+
+        The preview, and a command that was held until there are rows, are told of the new rows.
+        """
         self.place = (self.name, self.state.shown_project, self.state.searched, self.state.archived)
         found = self.search.rows()
         self._rows = self.state.session_rows() if found is None else found
@@ -273,7 +276,7 @@ class BrowseScreen(ListScreen):
         self.preview.rows_changed()
         self.say_found()
         self.update_footer()
-        self.updates.run_held()
+        self.updates.rows_changed()
 
     def say_found(self) -> None:
         """Show the number of results, or of matching projects, in the search line."""
@@ -313,7 +316,7 @@ class BrowseScreen(ListScreen):
         rows.border_title = headed[0] if headed else full
         count = sum([1 for _ in _sessions_in(self._rows)]) if self.state.searched else len(self._rows)
         folded = 0 if self.state.is_flat else sum([row.family for row in _sessions_in(self._rows) if not row.is_open])
-        if self.state.library.is_opening and not (self.state.searched or self.state.named):
+        if self.state.library.uses_first_rows and not (self.state.searched or self.state.named):
             # Only some of the project's sessions are loaded so far: show the number of sessions from the project's row.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.project), count),

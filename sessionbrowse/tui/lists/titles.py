@@ -127,7 +127,7 @@ def facts_line(sessions: int, projects: int, under_way: ScanProgress | None, fai
 def no_sessions_sentence(state: ListState, key_of: Callable[[str], str]) -> str:
     """Return the message of an empty session list without a search: the reason, and the key that shows sessions."""
     # While sessions are still being loaded, do not report "no session": a matching session may follow.
-    if state.scanning and (state.library.is_opening or not state.named):
+    if state.scanning and (state.library.uses_first_rows or not state.named):
         return "Reading sessions …"
     if state.named:
         return f"No sessions with a name in this list. {key_of('named')} shows all sessions."

@@ -98,10 +98,10 @@ def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
 
 def test_the_opening_with_the_saved_rows_ends_with_the_sessions_that_were_found() -> None:
     made = library()
-    made.open(make_first_rows([WEB, FIX], "newest"))
+    made.use_first_rows(make_first_rows([WEB, FIX], "newest"))
     made.add([WEB, INFRA])
-    made.opened()
-    assert not made.is_opening
+    made.drop_first_rows()
+    assert not made.uses_first_rows
     assert [row.cwd for row in made.projects()] == [None, "/home/u/web", "/srv/infra"]
 
 

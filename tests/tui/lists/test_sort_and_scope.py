@@ -214,10 +214,10 @@ def test_the_folder_of_the_last_run_is_chosen_by_any_of_its_spellings() -> None:
     state.go_to_wanted_project([("project", "/w/agents/proj")], was_moved=False)
     assert state.project == "/w/agents/proj"
     assert len(listed(library, cwd="/w/repos/proj")) == 2
-    saved = library.first_rows("newest")
+    saved = library.first_rows_to_save("newest")
     assert saved is None
     library.is_complete = True
-    saved = library.first_rows("newest")
+    saved = library.first_rows_to_save("newest")
     assert saved is not None
     assert [(row.cwd, row.sessions) for row in saved.directories] == [("/w/agents/proj", 2)]
 

@@ -11,9 +11,9 @@ from tests.support.tui_support import summary
 
 def test_that_no_session_has_a_name_is_told_only_when_more_than_the_first_rows_are_here() -> None:
     library = Library()
-    library.open(make_first_rows([summary("/a.jsonl")], "newest"))
+    library.use_first_rows(make_first_rows([summary("/a.jsonl")], "newest"))
     named = ListState(library)
     named.named = True
     assert no_sessions_sentence(named, str) == "Reading sessions …"
-    library.opened()
+    library.drop_first_rows()
     assert no_sessions_sentence(named, str).startswith("No sessions with a name in this list.")

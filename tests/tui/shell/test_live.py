@@ -34,7 +34,7 @@ async def live_browser(root: Path | None, home: Path | None = None) -> AsyncIter
     try:
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
             driven = Driven(app, pilot)
-            await until(lambda: (app.library.counts()[0] > 0) == (root is not None) and not app.library.is_opening)
+            await until(lambda: (app.library.counts()[0] > 0) == (root is not None) and not app.library.uses_first_rows)
             # The list is empty until the scan has looked for the folder of the current directory.
             await until(lambda: root is None or driven.row_list("#sessions").count > 0)
             await driven.settle()
@@ -106,7 +106,7 @@ async def test_rows_of_the_index_are_there_at_the_first_paint(tmp_path: Path) ->
     app = BrowseApp(made, None, monitor)
     assert made.has_index
     screen = app.get_default_screen()
-    assert app.library.is_opening
+    assert app.library.uses_first_rows
     assert app.library.counts() == (3, 1)
     assert [row.sessions for row in app.library.projects()] == [3, 3]
     assert screen.name == "browse"
