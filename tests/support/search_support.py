@@ -10,10 +10,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.monitor_messages import BrowserScope
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest
 from sessionbrowse.services.background.search_server import SearchServer
+from sessionbrowse.services.background.usage_program import answer
 from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.usage.question import UsageScope, answer
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.tui.data.options import BrowseOptions
@@ -48,7 +49,7 @@ def index_of(root: Path, directory: Path) -> None:
 
 def searched_source(options: dict[str, Any], root: Path, index_directory: Path) -> Source:
     """Return the source of some options with a search in a thread, and a count of cost in this process."""
-    counted = UsageScope(str(index_directory), str(root / "home" / "dev"), {}, (str(root),))
+    counted = BrowserScope(cache=str(index_directory), home=str(root / "home" / "dev"), environ={}, roots=(str(root),))
     return replace(
         source_of(BrowseOptions(**options)),
         open_search=lambda: ThreadSearch(scope_below(root), index_directory),

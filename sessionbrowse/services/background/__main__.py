@@ -33,10 +33,11 @@ def main(arguments: list[str]) -> None:
 
             answer_questions(inherited(arguments, PatternQuestion), float(arguments[2]))
         case "usage":
+            from sessionbrowse.services.background.monitor_messages import BrowserScope
             from sessionbrowse.services.background.usage_program import answer_usage_questions
-            from sessionbrowse.services.usage.question import UsageQuestion, UsageScope
+            from sessionbrowse.services.usage.question import UsageQuestion
 
-            answer_usage_questions(inherited(arguments, UsageScope | UsageQuestion))
+            answer_usage_questions(inherited(arguments, BrowserScope | UsageQuestion))
 
 
 if __name__ == "__main__":

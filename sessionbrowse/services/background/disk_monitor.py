@@ -45,7 +45,7 @@ from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
-from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
+from sessionbrowse.store.find.roots import places_of, scan_passes
 from sessionbrowse.store.index.index import UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexUnavailable
 from sessionbrowse.store.watch import Watcher
@@ -75,12 +75,7 @@ class DiskMonitor:
     def __init__(self, request: MonitorDisk, send: Callable[[MonitorEvent], object]) -> None:
         self._request = request
         self._send = send
-        self._scope = Scope(
-            around=replace(real_surroundings(), home=request.home, environ=request.environ),
-            roots=tuple(request.roots),
-            extra_roots=tuple(request.extra_roots),
-            agents=tuple(request.agents),
-        )
+        self._scope = request.as_scope()
         self._inbox: queue.Queue[Message] = queue.Queue()
         self._summaries = SummaryCache(Path(request.cache), self._notify)
         self._files: dict[str, FoundFile] = {}

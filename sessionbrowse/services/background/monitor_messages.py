@@ -6,14 +6,19 @@ Paths and texts are not sanitised; a file name that is not UTF-8 contains lone s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 
+if TYPE_CHECKING:
+    from sessionbrowse.store.find.roots import Scope
 
-class BrowserScope(Struct, frozen=True, kw_only=True):
-    """The sessions that a browser shows, by directories and agents; `cache` is the directory of the index.
+
+class BrowserScope(Struct, frozen=True, kw_only=True, tag=True):
+    """The sessions that a browser shows, as a message to other programs; `cache` is the directory of the index.
 
     `roots` are the directories given with `--root`; `extra_roots` come from the settings.
     """
@@ -24,6 +29,20 @@ class BrowserScope(Struct, frozen=True, kw_only=True):
     roots: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     extra_roots: tuple[str, ...] = ()
+
+    def as_scope(self, *, hidden: bool = False, archived: bool = False) -> Scope:
+        """Return the directories and agents for a program that reads the sessions."""
+        # Imported here because the browser's first screen needs no agents.
+        from sessionbrowse.store.find.roots import Scope, real_surroundings
+
+        return Scope(
+            around=replace(real_surroundings(), home=self.home, environ=self.environ),
+            roots=self.roots,
+            extra_roots=self.extra_roots,
+            agents=self.agents,
+            hidden=hidden,
+            archived=archived,
+        )
 
 
 class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):

@@ -40,7 +40,7 @@ from sessionbrowse.services.list.gather import Snapshot, indexed_snapshot, scan,
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.services.search.text_index import why_no_engine
-from sessionbrowse.store.find.roots import Scope, real_surroundings
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import Index, discard_index, open_index
 
 RESCAN_SECONDS = 10.0
@@ -335,24 +335,13 @@ def _identity(summary: Summary) -> tuple[object, ...]:
     return (summary.path, summary.bytes, summary.modified, summary.name, summary.labels)
 
 
-def scope_of(request: SearchSessions) -> Scope:
-    """Return the sessions to search: those in the request's directories, including hidden and archived sessions."""
-    return Scope(
-        around=replace(real_surroundings(), home=request.home, environ=request.environ),
-        roots=request.roots,
-        extra_roots=request.extra_roots,
-        agents=request.agents,
-        hidden=True,
-        archived=True,
-    )
-
-
 def run_search(channel: Channel[SearchRequest]) -> None:
     """Answer the searches of the browser at the other end of the channel, until the browser exits."""
     request = channel.receive()
     if not isinstance(request, SearchSessions):
         return
-    server = SearchServer(scope_of(request), Path(request.cache), channel.send, half_life_days=request.half_life_days)
+    scope = request.as_scope(hidden=True, archived=True)
+    server = SearchServer(scope, Path(request.cache), channel.send, half_life_days=request.half_life_days)
     # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(server.take, lambda: os._exit(0))
     server.run()

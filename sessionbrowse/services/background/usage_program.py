@@ -10,14 +10,16 @@ import gc
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.monitor_messages import BrowserScope
 from sessionbrowse.services.background.programs import start_job
-from sessionbrowse.services.usage.question import UsageAnswer, UsageCounter, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.usage.question import UsageAnswer, UsageCounter, UsageQuestion
 
 PATIENCE_SECONDS = 600.0
 IDLE_SECONDS = 60.0
@@ -31,7 +33,7 @@ class CountingFailed(SessionBrowseError):
 class UsageProgram:
     """Client of the process that adds up cost, usable from any thread; it sends one question at a time."""
 
-    def __init__(self, scope: UsageScope) -> None:
+    def __init__(self, scope: BrowserScope) -> None:
         self._scope = scope
         self._asking = threading.Lock()
         self._channel: Channel[UsageAnswer] | None = None
@@ -64,15 +66,25 @@ class UsageProgram:
             self._channel = None
 
 
+def answer(scope: BrowserScope, question: UsageQuestion) -> UsageAnswer:
+    """Return the answer to one question about cost, computed in the calling thread.
+
+    Raises:
+        NotFound: a `--root` is not a directory, or a `--agent` is unknown.
+    """
+    with closing(_counter(scope)) as counter:
+        return counter.answer(question)
+
+
 def answer_usage_questions(channel: Channel[Any]) -> None:
     """Answer the browser's questions about cost until the browser exits, or asks nothing for a while."""
     scope = channel.receive()
-    if not isinstance(scope, UsageScope):
+    if not isinstance(scope, BrowserScope):
         return
     questions: SimpleQueue[UsageQuestion] = SimpleQueue()
     # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(questions.put, lambda: os._exit(0))
-    answer_until_idle(UsageCounter(scope), questions, channel.send)
+    answer_until_idle(_counter(scope), questions, channel.send)
 
 
 def answer_until_idle(
@@ -88,3 +100,7 @@ def answer_until_idle(
         while True:
             send(counter.answer(questions.get(timeout=idle_seconds)))
             gc.collect()
+
+
+def _counter(scope: BrowserScope) -> UsageCounter:
+    return UsageCounter(scope.as_scope(), Path(scope.cache))

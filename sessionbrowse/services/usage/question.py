@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,22 +14,11 @@ from sessionbrowse.model.usage.request import Span, Totals
 from sessionbrowse.services.usage.stats import Stats, counting_of, stats
 from sessionbrowse.services.usage.usage_listing import UsageListing, gather_usage
 from sessionbrowse.store.find.directories import same_spelling
-from sessionbrowse.store.find.roots import Scope, real_surroundings
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index
 
 if TYPE_CHECKING:
     from sessionbrowse.services.usage.counting import Counting
-
-
-class UsageScope(Struct, frozen=True, tag=True):
-    """The directories and agents that the browser was started with; all questions are about their sessions."""
-
-    cache: str
-    home: str
-    environ: Mapping[str, str]
-    roots: tuple[str, ...] = ()
-    extra_roots: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
 
 
 class UsageQuestion(Struct, frozen=True, tag=True):
@@ -71,10 +59,9 @@ class UsageCounter:
     All calls must come from one thread.
     """
 
-    def __init__(self, scope: UsageScope) -> None:
-        around = replace(real_surroundings(), home=scope.home, environ=scope.environ)
-        self._scope = Scope(around=around, roots=scope.roots, extra_roots=scope.extra_roots, agents=scope.agents)
-        self._index_directory = Path(scope.cache)
+    def __init__(self, scope: Scope, index_directory: Path) -> None:
+        self._scope = scope
+        self._index_directory = index_directory
         self._kept: tuple[UsageListing, Callable[[], Counting]] | None = None
 
     def answer(self, question: UsageQuestion) -> UsageAnswer:
@@ -115,16 +102,6 @@ class UsageCounter:
         self.close()
         self._kept = found, cache(partial(counting_of, found))
         return self._kept
-
-
-def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
-    """Return the answer to one question about cost, computed in the calling thread.
-
-    Raises:
-        NotFound: a `--root` is not a directory, or a `--agent` is unknown.
-    """
-    with closing(UsageCounter(scope)) as counter:
-        return counter.answer(question)
 
 
 def _chosen(question: UsageQuestion, found: UsageListing) -> Callable[[Any], bool] | None:

@@ -21,7 +21,7 @@ from sessionbrowse.store.find import repositories
 from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.repositories import moved, repositories_of
-from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
+from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.mirrors import machines_dir, states
 from sessionbrowse.store.own.pins import read_pins, set_pin
@@ -41,10 +41,8 @@ def source_of(options: BrowseOptions) -> Source:
     Raises:
         NotFound: a `--root` is not a directory, or an agent is unknown.
     """
-    around = replace(real_surroundings(), home=options.home, environ=options.environ)
-    roots, agents = tuple(options.roots), options.shown_agents
-    scope = Scope(around=around, roots=roots, extra_roots=tuple(options.settings.roots), agents=agents)
-    places = places_of(scope)
+    scope = options.scope().as_scope()
+    around, agents, places = scope.around, scope.agents, places_of(scope)
     state = str(options.state)
     top = machines_dir(around.environ, Path(around.home))
     skipped: list[Skipped] = []
@@ -74,9 +72,8 @@ def source_of(options: BrowseOptions) -> Source:
     @functools.cache
     def usage_program() -> UsageProgram:
         from sessionbrowse.services.background.usage_program import UsageProgram
-        from sessionbrowse.services.usage.question import UsageScope
 
-        return UsageProgram(UsageScope(**asdict(options.scope())))
+        return UsageProgram(options.scope())
 
     def make_detector() -> SecretDetector:
         from sessionbrowse.services.clean.secret_detector import detector_with
@@ -93,7 +90,7 @@ def source_of(options: BrowseOptions) -> Source:
         make_detector=make_detector,
         scan=scan_all,
         open_session=open_session,
-        exists_many=_exist_now if roots else noting_projects(_exist_now, state),
+        exists_many=_exist_now if scope.roots else noting_projects(_exist_now, state),
         repositories=repositories_of,
         resolved=resolved,
         moved=lambda missing, known: moved(missing, known, state),

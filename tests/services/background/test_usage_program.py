@@ -12,10 +12,12 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from msgspec.structs import replace
 
 from sessionbrowse.services.background import programs, usage_program
-from sessionbrowse.services.background.usage_program import CountingFailed, UsageProgram, answer_until_idle
-from sessionbrowse.services.usage.question import UsageAnswer, UsageCounter, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.background.monitor_messages import BrowserScope
+from sessionbrowse.services.background.usage_program import CountingFailed, UsageProgram, answer, answer_until_idle
+from sessionbrowse.services.usage.question import UsageAnswer, UsageCounter, UsageQuestion
 from tests.support.index_support import folder
 from tests.support.search_support import index_of
 from tests.support.session_files import answer as paid
@@ -25,25 +27,25 @@ QUESTIONS = (UsageQuestion(), UsageQuestion(by="family", period="week", cwds=("/
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> UsageScope:
+def scope(tmp_path: Path) -> BrowserScope:
     root = tmp_path / "s"
     folder(root).joinpath("shop.jsonl").write_bytes(header(id="shop") + paid("a", None) + paid("b", "a", second=3))
-    return UsageScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(root),))
+    return BrowserScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(root),))
 
 
 @pytest.fixture
-def program(scope: UsageScope) -> Iterator[UsageProgram]:
+def program(scope: BrowserScope) -> Iterator[UsageProgram]:
     program = UsageProgram(scope)
     yield program
     program.close()
 
 
-def test_the_program_answers_as_this_process_would(scope: UsageScope, program: UsageProgram) -> None:
+def test_the_program_answers_as_this_process_would(scope: BrowserScope, program: UsageProgram) -> None:
     for asked in QUESTIONS:
         assert program.ask(asked) == answer(scope, asked)
 
 
-def test_a_file_that_changes_between_two_questions_is_counted(scope: UsageScope, program: UsageProgram) -> None:
+def test_a_file_that_changes_between_two_questions_is_counted(scope: BrowserScope, program: UsageProgram) -> None:
     index_of(Path(scope.roots[0]), Path(scope.cache))
     first = program.ask(UsageQuestion())
     with next(Path(scope.roots[0]).rglob("shop.jsonl")).open("ab") as shop:
@@ -53,7 +55,7 @@ def test_a_file_that_changes_between_two_questions_is_counted(scope: UsageScope,
     assert second == answer(scope, UsageQuestion())
 
 
-def test_a_program_that_was_killed_is_started_again(scope: UsageScope, program: UsageProgram) -> None:
+def test_a_program_that_was_killed_is_started_again(scope: BrowserScope, program: UsageProgram) -> None:
     program.ask(UsageQuestion())
     channel = program._channel
     assert channel is not None
@@ -63,11 +65,11 @@ def test_a_program_that_was_killed_is_started_again(scope: UsageScope, program: 
     assert program.ask(UsageQuestion()) == answer(scope, UsageQuestion())
 
 
-def test_an_idle_program_ends(scope: UsageScope) -> None:
+def test_an_idle_program_ends(scope: BrowserScope) -> None:
     questions: SimpleQueue[UsageQuestion] = SimpleQueue()
     questions.put(UsageQuestion())
     sent: list[UsageAnswer] = []
-    with closing(UsageCounter(scope)) as counter:
+    with closing(UsageCounter(scope.as_scope(), Path(scope.cache))) as counter:
         try:
             answer_until_idle(counter, questions, sent.append, 0.01)
         finally:
@@ -78,7 +80,7 @@ def test_an_idle_program_ends(scope: UsageScope) -> None:
 def test_a_name_that_is_no_utf_8_is_counted(tmp_path: Path) -> None:
     root = tmp_path / os.fsdecode(b"s\xff")
     folder(root).joinpath("shop.jsonl").write_bytes(header(id="shop") + paid("a", None))
-    scope = UsageScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(root),))
+    scope = BrowserScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(root),))
     program = UsageProgram(scope)
     try:
         assert program.ask(UsageQuestion(by="session")) == answer(scope, UsageQuestion(by="session"))
@@ -87,17 +89,17 @@ def test_a_name_that_is_no_utf_8_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_program_that_fails_is_reported_in_a_sentence(
-    scope: UsageScope, program: UsageProgram, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    scope: BrowserScope, program: UsageProgram, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with pytest.raises(CountingFailed, match="could not be counted"):
-        UsageProgram(UsageScope(scope.cache, scope.home, {}, (str(tmp_path / "gone"),))).ask(UsageQuestion())
+        UsageProgram(replace(scope, roots=(str(tmp_path / "gone"),))).ask(UsageQuestion())
     monkeypatch.setattr(programs, "PROGRAM", "sessionbrowse.no_such_program")
     with pytest.raises(CountingFailed, match="could not be counted"):
         program.ask(UsageQuestion())
 
 
 def test_without_processes_the_browser_counts_itself(
-    scope: UsageScope, program: UsageProgram, monkeypatch: pytest.MonkeyPatch
+    scope: BrowserScope, program: UsageProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert program.ask(UsageQuestion()) == answer(scope, UsageQuestion())

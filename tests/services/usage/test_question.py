@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.usage.request import COST, PER_DOLLAR
+from sessionbrowse.services.background.monitor_messages import BrowserScope
+from sessionbrowse.services.background.usage_program import answer
 from sessionbrowse.services.usage import question
 from sessionbrowse.services.usage.counting import Counting
-from sessionbrowse.services.usage.question import UsageCounter, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.usage.question import UsageCounter, UsageQuestion
 from sessionbrowse.services.usage.stats import counting_of
 from sessionbrowse.services.usage.usage_listing import UsageListing
 from tests.support.index_support import folder
@@ -21,21 +23,21 @@ from tests.support.session_files import header, user
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> UsageScope:
+def scope(tmp_path: Path) -> BrowserScope:
     shop = folder(tmp_path / "s")
     shop.joinpath("shop.jsonl").write_bytes(
         header(id="shop") + user("a", None) + paid("b", "a", second=2) + paid("c", "a", second=3, model="opus")
     )
     bank = folder(tmp_path / "s", "--home-dev-bank--")
     bank.joinpath("bank.jsonl").write_bytes(header(id="bank", cwd="/home/dev/bank") + paid("d", None, second=4))
-    return UsageScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(tmp_path / "s"),))
+    return BrowserScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(tmp_path / "s"),))
 
 
-def dollars(scope: UsageScope, asked: UsageQuestion) -> dict[Any, float]:
+def dollars(scope: BrowserScope, asked: UsageQuestion) -> dict[Any, float]:
     return {row.key: row.totals.total[COST] / PER_DOLLAR for row in answer(scope, asked).table.rows}
 
 
-def test_a_question_is_about_folders_files_an_agent_a_model_or_a_time(scope: UsageScope) -> None:
+def test_a_question_is_about_folders_files_an_agent_a_model_or_a_time(scope: BrowserScope) -> None:
     everything = {"/home/dev/webshop": 0.5, "/home/dev/bank": 0.25}
     shop = str(next(Path(scope.roots[0]).rglob("shop.jsonl")))
     assert dollars(scope, UsageQuestion()) == everything
@@ -52,7 +54,7 @@ def test_a_question_is_about_folders_files_an_agent_a_model_or_a_time(scope: Usa
     assert dollars(scope, UsageQuestion(until=1_786_608_003_000)) == {"/home/dev/webshop": 0.25}
 
 
-def test_a_family_is_one_row_in_which_copied_requests_count_once(scope: UsageScope) -> None:
+def test_a_family_is_one_row_in_which_copied_requests_count_once(scope: BrowserScope) -> None:
     shop = next(Path(scope.roots[0]).rglob("shop.jsonl"))
     fork = shop.with_name("fork.jsonl")
     fork.write_bytes(
@@ -69,13 +71,13 @@ def test_a_family_is_one_row_in_which_copied_requests_count_once(scope: UsageSco
     assert dollars(scope, UsageQuestion(family_of=str(shop.parents[1] / "--home-dev-bank--" / "bank.jsonl"))) == {}
 
 
-def test_a_family_is_not_counted_before_its_files_are_in_the_index(scope: UsageScope) -> None:
+def test_a_family_is_not_counted_before_its_files_are_in_the_index(scope: BrowserScope) -> None:
     shop = next(Path(scope.roots[0]).rglob("shop.jsonl"))
     shop.with_name("copy.jsonl").write_bytes(shop.read_bytes())
     assert dollars(scope, UsageQuestion(family_of=str(shop))) == {}
 
 
-def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: UsageScope) -> None:
+def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: BrowserScope) -> None:
     later = folder(Path(scope.roots[0])) / "later.jsonl"
     later.write_bytes(header(id="later") + paid("e", None, timestamp=1_788_000_000_000))
     chart = answer(scope, UsageQuestion(period="month", sort="requests")).chart
@@ -85,7 +87,7 @@ def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: UsageScope) -> None
     assert days == sorted(days)
 
 
-def test_what_was_counted_is_kept_until_a_file_changes(scope: UsageScope, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_counted_is_kept_until_a_file_changes(scope: BrowserScope, monkeypatch: pytest.MonkeyPatch) -> None:
     index_of(Path(scope.roots[0]), Path(scope.cache))
     counted: list[object] = []
 
@@ -94,7 +96,7 @@ def test_what_was_counted_is_kept_until_a_file_changes(scope: UsageScope, monkey
         return counting_of(found)
 
     monkeypatch.setattr(question, "counting_of", counting_again)
-    with closing(UsageCounter(scope)) as counter:
+    with closing(UsageCounter(scope.as_scope(), Path(scope.cache))) as counter:
         for asked in (UsageQuestion(agent="pi"), UsageQuestion("session", agent="pi"), UsageQuestion(since=0)):
             assert counter.answer(asked) == answer(scope, asked)
         # Once by the counter, and once by each answer it is compared with.

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sessionbrowse.services.background.usage_program import CountingFailed
-from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.background.monitor_messages import BrowserScope
+from sessionbrowse.services.background.usage_program import CountingFailed, answer
+from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists import preview
 from tests.support.index_support import folder
@@ -37,7 +38,7 @@ def store(tmp_path: Path) -> Path:
 
 def options(store: Path, count: Count | None = None) -> dict[str, Any]:
     root = store.parents[1]
-    scope = UsageScope(cache=str(root / "cache"), home=str(root), environ={}, roots=(str(root),))
+    scope = BrowserScope(cache=str(root / "cache"), home=str(root), environ={}, roots=(str(root),))
     shop, fork = (str(store / name) for name in ("shop.jsonl", "fork.jsonl"))
     listed = [
         summary(shop, id="shop", message_count=2, modified=3.0),

@@ -12,9 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from sessionbrowse.model.usage.request import ABANDONED, COST, Totals
+from sessionbrowse.services.background.monitor_messages import BrowserScope
 from sessionbrowse.services.background.search_messages import FindPaths, Refresh
-from sessionbrowse.services.background.usage_program import CountingFailed
-from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.background.usage_program import CountingFailed, answer
+from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.store.read.session_file import open_session
@@ -97,7 +98,7 @@ async def test_brackets_go_through_the_spans_of_time(demo: dict[str, Any]) -> No
 
 
 def test_months_add_up_with_the_rest(demo: dict[str, Any], tmp_path: Path) -> None:
-    scope = UsageScope(str(tmp_path), str(tmp_path), {}, tuple(demo["roots"]))
+    scope = BrowserScope(cache=str(tmp_path), home=str(tmp_path), environ={}, roots=tuple(demo["roots"]))
     one, other = (span_named(name, NOW_MS) for name in ("last month", "this month"))
     spans = [(None, one.since), (one.since, one.until), (one.until, other.until), (other.until, None)]
     found = [answer(scope, UsageQuestion(since=since, until=until)).table.total.total for since, until in spans]
@@ -320,7 +321,7 @@ async def test_a_failure_says_what_to_do(demo: dict[str, Any]) -> None:
 
 
 def test_only_one_model_is_counted(demo: dict[str, Any], tmp_path: Path) -> None:
-    scope = UsageScope(str(tmp_path), str(tmp_path), {}, tuple(demo["roots"]))
+    scope = BrowserScope(cache=str(tmp_path), home=str(tmp_path), environ={}, roots=tuple(demo["roots"]))
     for by in ("model", "provider"):
         for each in answer(scope, UsageQuestion(by)).table.rows:
             key = None if each.key is None else str(each.key)
