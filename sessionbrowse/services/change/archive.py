@@ -30,7 +30,7 @@ from sessionbrowse.services.transaction.change import (
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import put_aside
-from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, PACKED_SUFFIX, is_packed
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, PACKED_SUFFIX
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import trash
@@ -194,7 +194,7 @@ def unarchive(
         agent = agent_of(path, target).name
         wanted = places.original_path(path)
         _refuse_link(wanted)
-        if is_packed(path):
+        if path.endswith(PACKED_SUFFIX):
             made = unpack(path, wanted, agent, context, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
         _refuse_in_use(path, agent, context, force)

@@ -24,6 +24,7 @@ from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 SUFFIX = ".jsonl"
 TRANSCRIPT_SUFFIX = ".ndjson"
 PACKED_SUFFIX = ".jsonl.gz"
+"""Suffix of sessions that `omp gc --archive` has compressed."""
 COMPRESSED_SUFFIX = ".jsonl.zst"
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
@@ -164,11 +165,6 @@ def sessions_below(path: str, agent: str, *, archived: bool) -> Iterator[FoundFi
         walk = _Walk(True, True, lambda: False, lambda _: None, TIMEOUT_S)
         places = (Place(agent, folder, "folder", "default"),)
         yield from chain.from_iterable(walk.below(folder, path, places, "", archived=archived))
-
-
-def is_packed(path: str) -> bool:
-    """Return True if a file's name is that of a session compressed by `omp gc --archive`."""
-    return path.endswith(PACKED_SUFFIX)
 
 
 def owner_by_name(path: str) -> str | None:

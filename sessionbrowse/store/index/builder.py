@@ -41,7 +41,7 @@ from sessionbrowse.model.session.session import Migration
 from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
-from sessionbrowse.store.find.discover import is_packed
+from sessionbrowse.store.find.discover import PACKED_SUFFIX
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT, StoredEntries
 from sessionbrowse.store.read.content import Content, closing, feed_lines, file_blocks, open_content, open_regular
 from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
@@ -363,7 +363,7 @@ def read_growth(
     That is necessary if the lines before `state.end` or the file's agent have changed. `known` are the entries before
     `state.end`, and `usage` their model requests.
     """
-    if is_packed(path):
+    if path.endswith(PACKED_SUFFIX):
         return None
     try:
         descriptor = open_regular(path)

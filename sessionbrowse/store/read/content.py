@@ -17,7 +17,7 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.codec import OURS, PROBED_LINES, program_of_file
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.model.listing.summary import Sketch
-from sessionbrowse.store.find.discover import is_packed
+from sessionbrowse.store.find.discover import PACKED_SUFFIX
 from sessionbrowse.store.read.archive import unpacked_descriptor
 from sessionbrowse.store.read.translation import translated, translated_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
@@ -147,7 +147,7 @@ def open_content(path: str | os.PathLike[str], translation: Literal["file", "mem
     is_own = False
     try:
         status = os.fstat(own)
-        if is_packed(name):
+        if name.endswith(PACKED_SUFFIX):
             return Content(unpacked_descriptor(name), status, is_in_place=False)
         program = program_of(own)
         if program is not None and translation != "file":

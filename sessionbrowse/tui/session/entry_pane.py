@@ -25,7 +25,7 @@ class EntryPane:
         self._screen = screen
         self._tree = tree
         self.view: ViewName = "entry"
-        self.before: ViewName | None = None
+        self.compared_from: ViewName | None = None
         """The view from which the command "compare" switched to the diff; None after any other switch."""
         self._last_shown: tuple[object, ...] = ()
         self._make: Callable[[Job], list[Part]] | None = None
@@ -117,21 +117,21 @@ class EntryPane:
 
     def show(self, view: ViewName) -> None:
         """Show the entry under the cursor in the given view; if the pane is hidden, show the pane."""
-        self.view, self.before = view, None
+        self.view, self.compared_from = view, None
         self.refresh()
         self._reveal()
 
     def compare(self) -> None:
         """Show the diff; the command "back" then returns to the view shown before."""
-        before = self.view if self.view != "diff" else self.before
+        left = self.view if self.view != "diff" else self.compared_from
         self.show("diff")
-        self.before = before
+        self.compared_from = left
 
     def end_comparison(self) -> bool:
         """Return to the view that was shown before the command "compare"; return False if none was."""
-        if self.before is None:
+        if self.compared_from is None:
             return False
-        self.view, self.before = self.before, None
+        self.view, self.compared_from = self.compared_from, None
         self.refresh()
         return True
 

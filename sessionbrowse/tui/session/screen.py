@@ -163,7 +163,7 @@ class SessionScreen(PanedScreen):
         tree = self.tree_pane
         if self.pane == "view":
             return ""
-        if self.entry_pane.before is not None:
+        if self.entry_pane.compared_from is not None:
             return "end comparison"
         return "clear selection" if tree.row_list.marks else "clear search" if tree.shown.stops is not None else ""
 
