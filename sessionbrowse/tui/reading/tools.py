@@ -75,11 +75,13 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
         if (paths := paths_of(arguments)) and paths[0] not in arguments.values():
             heading += [("  path ", "dim"), (clean(", ".join(paths)), "")]
         if edits or diff:
-            heading += count_spans(_counts(edits, diff))
+            added, removed = _counts(edits, diff)
+            heading += [(f"  +{added:,}", "good"), (f" −{removed:,}", "error")]
         parts = [LinePart(heading, indent=2)]
         parts += _argument_parts(arguments, edits, diff, detail)
     if result is not None:
-        parts.append(result_heading(result))
+        failed = bool(result.is_error)
+        parts.append(LinePart([("╰ ", "rule"), ("failed" if failed else "result", "error" if failed else "dim")]))
         parts += result_parts(result, detail, prefix=_RESULT_PREFIX, lexer=_result_lexer(call, result))
     return parts
 
@@ -90,12 +92,6 @@ def _without_intent(call: ToolCallBlock) -> Any:
     if not call.intent or not isinstance(arguments, dict):
         return arguments
     return {key: value for key, value in arguments.items() if key not in _INTENT_KEYS or value != call.intent}
-
-
-def result_heading(result: ToolResultMessage) -> Part:
-    """Return the line between a tool call and its result: `result` or `failed`."""
-    failed = bool(result.is_error)
-    return LinePart([("╰ ", "rule"), ("failed" if failed else "result", "error" if failed else "dim")])
 
 
 def result_parts(
@@ -200,12 +196,6 @@ def style_diff(line: str) -> Line:
         sign, number, text = numbered.groups()
         return [(sign, roles), (number, "faint"), (text, roles)]
     return [(line, "accent" if line.startswith("@@") else roles)]
-
-
-def count_spans(counts: tuple[int, int]) -> Line:
-    """Return the numbers of added and removed lines as coloured text: `+12 −3`."""
-    added, removed = counts
-    return [(f"  +{added:,}", "good"), (f" −{removed:,}", "error")]
 
 
 def _stretches(old: str, new: str) -> Iterator[tuple[str, str]]:

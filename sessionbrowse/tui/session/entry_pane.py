@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 from textual.content import Content
 
@@ -30,6 +29,7 @@ class EntryPane:
         self._last_shown: tuple[object, ...] = ()
         self._make: Callable[[Job], list[Part]] | None = None
         self._resting = Resting(screen, self._ask)
+        self._found_marks = MatchMarks(screen, "marks", lambda: self.text.marks_changed())
 
     @property
     def due(self) -> bool:
@@ -86,10 +86,6 @@ class EntryPane:
         before, self._last_shown = self._last_shown, now
         # While the agent works, the session's file is read again often; this must not scroll an unchanged entry.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())
-
-    @cached_property
-    def _found_marks(self) -> MatchMarks:
-        return MatchMarks(self._screen, "marks", self.text.marks_changed)
 
     def _marks(self) -> FindMatches | None:
         """Return a function that finds the matches of the tree's search, to highlight them."""

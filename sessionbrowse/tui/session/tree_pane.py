@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -65,6 +64,7 @@ class TreePane:
         self._style = TreeStyle()
         self._painted_shift = 0
         self._texts: RowTexts | None = None
+        self._match_marks = MatchMarks(screen, "tree-marks", lambda: self.row_list.refresh())
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 
@@ -272,10 +272,6 @@ class TreePane:
                 self._screen.browser.say(ENTRY_IS_GONE, "warning")
             self.wanted = (None, None)
         return cursor_entry(session, self.shown, before if wanted is None else wanted)
-
-    @cached_property
-    def _match_marks(self) -> MatchMarks:
-        return MatchMarks(self._screen, "tree-marks", self.row_list.refresh)
 
     # -- painting -----------------------------------------------------------------------------------------------
 
