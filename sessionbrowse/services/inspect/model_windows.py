@@ -22,7 +22,7 @@ USUAL_TOKENS = 128_000
 """The window that pi 1.6.0 assumes for a model in `models.json` without a `contextWindow`."""
 MOST_BYTES = 4 * 1024 * 1024
 """Maximum size of a file in bytes; reading takes two milliseconds for each megabyte."""
-_NO_JSON = re.compile(rb'"(?:\\.|[^"\\])*+"?|//[^\n]*|,(?=(?:\s|//[^\n]*)*+[}\]])')
+_NO_JSON = re.compile(rb'"(?:\\.|[^"\\])*"?|//[^\n]*|,(?=(?:\s|//[^\n]*\n)*[}\]])')
 """Matches strings (which are kept), and the comments and trailing commas that pi allows in `models.json`."""
 
 Value = TypeVar("Value")
