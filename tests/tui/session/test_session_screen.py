@@ -285,14 +285,14 @@ async def test_the_cursor_stays_on_the_hit_that_a_key_went_to_while_more_hits_ar
     may_go_on = threading.Event()
 
     def in_two_steps(*arguments: Any) -> Any:
-        made = make_rows(*arguments)
+        made = compute_rows(*arguments)
         arguments[3].emit(made)
         assert may_go_on.wait(60)
         return made
 
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", in_two_steps)
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.compute_rows", in_two_steps)
         await browser.press_now("slash", *"JWT")
         await browser.until(lambda: "match" in browser.screen_text())
         first = browser.row_list("#tree").key
