@@ -130,6 +130,7 @@ UNREAD_KEYS = frozenset(
         "meta",
         "method",
         "nestedCalls",
+        "outputFile",
         "protectedReconciliation",
         "providerPayload",
         "providerThinkingLevel",

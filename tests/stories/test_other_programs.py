@@ -16,6 +16,8 @@ from sessionbrowse.config import AgentName, Settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.model.context.build import build
 from sessionbrowse.model.context.message import records_left_out
+from sessionbrowse.model.convert.conversion import count_losses
+from sessionbrowse.model.convert.losses import LossCount
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
@@ -39,6 +41,8 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.reading.documents import entry_body
 from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 from tests.support.session_files import header, user, written
@@ -332,6 +336,35 @@ def test_an_answer_that_a_fork_copied_is_counted_once(
         assert main(["stats", "--json"]) == 0
         counts.append(json.loads(capsys.readouterr().out)["total"]["tokens"])
     assert counts[1] == 2 * counts[0]
+
+
+@pytest.mark.parametrize("name", [f"{CLAUDE_ID}.jsonl", f"{CLAUDE_ID}/subagents/agent-a1.jsonl"])
+def test_the_whole_of_a_long_output_is_shown_from_the_file_in_the_sessions_folder(tmp_path: Path, name: str) -> None:
+    outputs, file = tmp_path / CLAUDE_ID / "tool-results", Claude()
+    at = "/elsewhere/projects/-home-dev-app/x/tool-results/b1.txt"
+    told = f"<persisted-output>\nOutput too large (45KB). Full output saved to: {at}\n\nPreview:\nzebra"
+    file.user("go")
+    file.answer("a", call("x"), call("y"))
+    file.result("x", told)
+    file.result("y", "see tool-results/b2.txt")
+    write(tmp_path / name, jsonl(file.records))
+    write(outputs / "b1.txt", b"zebra\nand a giraffe")
+    write(outputs / "b2.txt", b"no")
+    session = open_session(tmp_path / name)
+
+    def shown(index: int) -> list[str]:
+        parts = entry_body(session, index, session.entry(index))
+        folded = [inner for part in parts if isinstance(part, Fold) for inner in part.body()]
+        return ["".join(words for words, _ in row) for part in (*parts, *folded) for row in part.rows(100)]
+
+    count = LossCount()
+    count_losses(session, [json.loads(session.raw(index)) for index in range(len(session.ids))], "pi", count)
+    assert ("output_file", 1) in [(loss.kind, loss.count) for loss in count.losses()]
+    assert any("and a giraffe" in row for row in shown(2))
+    assert not any("whole output" in row for row in shown(3))
+    for gone in (lambda: (outputs / "b1.txt").unlink(), lambda: (outputs / "b1.txt").symlink_to(tmp_path / name)):
+        gone()
+        assert "The file with the whole output, b1.txt, cannot be read." in shown(2)
 
 
 @pytest.mark.parametrize("change", ["cut in the middle of the answer", "copied at another time", "carried to pi"])

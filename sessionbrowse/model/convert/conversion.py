@@ -138,6 +138,8 @@ def count_losses(session: Session, entries: Iterable[Entry], target: TargetAgent
             into.add("signature", one.get("id"))
         if target == "omp" and body.get("fullOutputPath"):
             into.add("full_output", one.get("id"))
+        if body.get("outputFile"):
+            into.add("output_file", one.get("id"))
         if one.get("type") in _INERT.get(session.agent, ()):
             into.add(str(one["type"]), one.get("id"))
     lacking = [name for name in calls if name not in _TOOLS[target].split()]

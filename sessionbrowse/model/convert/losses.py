@@ -78,6 +78,7 @@ _SENTENCES = {
     "draft": (_LEFT, "unsent prompts"),
     "title": (_LEFT, "characters of a name that is too long for omp's title"),
     "full_output": (_LEFT, "paths to the whole output of shell commands, which omp does not read"),
+    "output_file": (_LEFT, "files with the whole output of tools, which stay in the folder of the session"),
     "tools": (_LEFT, "tools that the agent may lack; their calls are only history"),
     "directories": (_LEFT, "additional directories of the workspace"),
     "parent_session": (_LEFT, "the link to the session from which this one was forked"),

@@ -29,6 +29,7 @@ from sessionbrowse.model.foreign.claude_records import (
     blocks_of,
     content_of,
     is_record,
+    output_file,
     parent_of,
     passed_name,
     result_blocks,
@@ -416,19 +417,13 @@ class _Transcript:
             if len(content) > len(found) == number + 1:
                 beside = [one for one in objects_of(content_of(record)) if one.get("type") != "tool_result"]
                 blocks = (loads(bytes(blocks)) if isinstance(blocks, Raw) else blocks) + blocks_of(beside, "")
-            made = self._chain.message(
-                "toolResult",
-                f"{record.uuid}:{number}" if number else record.uuid,
-                self._chain.last,
-                record.timestamp,
-                {
-                    "toolCallId": call,
-                    "toolName": self._calls[call][1] if call in self._calls else "",
-                    "content": blocks,
-                    "isError": bytes(result.is_error) == b"true",
-                },
-                in_line=True,
-            )
+            key, name = f"{record.uuid}:{number}" if number else record.uuid, self._calls.get(call, ("", ""))[1]
+            is_error, file = bytes(result.is_error) == b"true", output_file(result.content)
+            fields: Object = {"toolCallId": call, "toolName": name, "content": blocks, "isError": is_error}
+            if file is not None:
+                fields["outputFile"] = file
+            parent = self._chain.last
+            made = self._chain.message("toolResult", key, parent, record.timestamp, fields, in_line=True)
             self._answered.add(call)
             record.entry = made["id"]
 

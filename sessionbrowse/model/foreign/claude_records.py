@@ -66,6 +66,9 @@ _INJECTED = r"(?:ide|browser)_\w+|system-reminder|[a-z-]+-hook|[a-z-]+-diagnosti
 _FIRST = re.compile(rf"\s*<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
 _LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 
+_PERSISTED, _PERSISTED_BYTES = re.compile(rb"tool-results[/\\]+(\w[\w.-]*)"), 4096
+"""Finds the name of such a file in the beginning of a result's text."""
+
 NO_TEXT = frozenset({"thinking", "redacted_thinking", "tool_use"})
 """Types of blocks in an answer that have no text; blocks of unknown types are shown as text."""
 STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
@@ -308,6 +311,13 @@ def _answer_block(block: Block, record: ClaudeRecord, number: int) -> Object:
         text, signature = "[Reasoning redacted]", text_of(whole.get("data"))
         return {"type": "thinking", "thinking": text, "thinkingSignature": signature, "redacted": True}
     return text_block(as_text(whole))
+
+
+def output_file(content: Raw) -> str | None:
+    """Return the name of the file with a tool's whole output, which Claude Code keeps in the session's folder."""
+    head = bytes(memoryview(content)[:_PERSISTED_BYTES])
+    found = _PERSISTED.search(head) if b"<persisted-output>" in head else None
+    return found[1].decode() if found is not None else None
 
 
 def result_blocks(content: Raw) -> Json:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -25,6 +25,9 @@ from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 BLOCK_BYTES = 128 * 1024
 """Number of bytes read at once; larger blocks do not fit into the processor's cache, and need new memory each time."""
 SHORT_HEAD_BYTES = 8 * 1024
+MOST_OUTPUT_BYTES = 16 * 1024 * 1024
+"""Maximum size of a file with a tool's whole output that is read."""
+_OUTPUTS = "tool-results"
 
 
 def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
@@ -171,6 +174,21 @@ def program_of(descriptor: int) -> str | None:
     if pread(descriptor, len(OURS[0]), 0).startswith(OURS):
         return None
     return program_of_file(lambda size: pread(descriptor, size, 0))
+
+
+def read_output(session_path: str, name: str) -> str | None:
+    """Return a tool's whole output from the file `name` in a session's folder; None if it is not there or too large.
+
+    Claude Code keeps such files, also for the session's subagents. No file outside their folder is read.
+    """
+    above = [one.parent for one in Path(os.path.abspath(session_path)).parents if one.name == "subagents"]
+    for folder in (Path(session_path).with_suffix(""), *above):
+        place = os.path.realpath(folder / _OUTPUTS)
+        path = os.path.realpath(os.path.join(place, name))
+        if os.path.dirname(path) == place and os.path.isfile(path) and os.path.getsize(path) <= MOST_OUTPUT_BYTES:
+            with suppress(OSError, Unreadable), os.fdopen(open_regular(path), "rb") as file:
+                return file.read(MOST_OUTPUT_BYTES).decode("utf-8", "replace")
+    return None
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:

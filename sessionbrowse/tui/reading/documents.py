@@ -38,6 +38,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.row_text import caller_of
 from sessionbrowse.model.usage.request import price_of
+from sessionbrowse.store.read.content import read_output
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.highlight import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
@@ -55,7 +56,7 @@ from sessionbrowse.tui.layout.parts import (
 )
 from sessionbrowse.tui.paint.spans import GLYPHS, Line, fit, one_line, project_name, status_words
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts
-from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, pretty_json, value_parts
+from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, output_parts, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
@@ -215,7 +216,7 @@ def _message_body(session: Session, index: int, entry: MessageEntry, detail: Det
     if isinstance(message, ToolResultMessage):
         call = find_call(session, index, message.tool_call_id) if message.tool_call_id is not None else None
         parts += call_parts(call, Detail(), message) if call is not None else message_parts(message, Detail())
-        parts += _details(message.details)
+        parts += [*_details(message.details), *_whole_output(session, message)]
     else:
         own = detail if isinstance(message, AssistantMessage) else Detail()
         parts += message_parts(message, own)
@@ -279,6 +280,20 @@ def _details(details: Any) -> list[Part]:
     if details in (None, {}, []):
         return []
     shown = Fold([("details", "dim")], lambda: value_parts(details, Detail(), prefix=BAR), hint=json_hint(details))
+    return [LinePart([]), shown]
+
+
+def _whole_output(session: Session, message: ToolResultMessage) -> list[Part]:
+    name = message.extra.get("outputFile")
+    if not isinstance(name, str):
+        return []
+    found = read_output(session.path, name)
+    if found is None:
+        return [
+            LinePart([]),
+            LinePart([(f"The file with the whole output, {clean(name)}, cannot be read.", "warning")]),
+        ]
+    shown = Fold([("whole output", "dim")], partial(output_parts, found, Detail(), prefix=BAR), hint=clean(name))
     return [LinePart([]), shown]
 
 
