@@ -42,7 +42,6 @@ from sessionbrowse.model.foreign.claude_records import (
 from sessionbrowse.model.foreign.translated import (
     MISSING_PARENT,
     Chain,
-    Name,
     Object,
     Records,
     Translated,
@@ -116,8 +115,8 @@ class _Transcript:
         self._find_talk()
         for record in self._lines:
             self._place(record)
-        name = self._name(self._nodes)
-        return self._chain.translated(self._header(), self._records, name, has_ended=self._has_ended())
+        facts = {"name": self._name(self._nodes), "has_ended": self._has_ended()}
+        return self._chain.translated(self._header(), self._records, **facts)
 
     # ---- a session without branches, for lists
 
@@ -211,7 +210,7 @@ class _Transcript:
         messages = len(prompts) + len(firsts) + results
         name, header = self._name(places), self._header()
         sketch = Sketch(
-            header={**header, "title": name[0]},
+            header={**header, "title": name},
             entries=messages + notes + sum(1 for injected, _ in told if injected),
             messages=messages,
             first=first_text(content for _, content in told),
@@ -220,7 +219,7 @@ class _Transcript:
             model=model_name(_SOURCE["provider"], model) if model else None,
             status=status,
         )
-        return self._chain.translated(header, records, name, sketch=sketch)
+        return self._chain.translated(header, records, name=name, sketch=sketch)
 
     # ---- reading all records
 
@@ -532,13 +531,14 @@ class _Transcript:
             made["internal"] = True
         return made
 
-    def _name(self, known: Container[Any]) -> Name:
+    def _name(self, known: Container[Any]) -> str | None:
+        """Return the session's own name, else its generated title."""
         told = dict.fromkeys(_TITLES, "")
         for one in [one for one in self._records.found if one.type in _TITLES]:
             value = one.whole()
             if one.type != "summary" or text_of(value.get("leafUuid")) in known:
                 told[one.type] = text_of(value.get(_TITLES[one.type])).strip()
-        return next(filter(None, told.values()), None), bool(told["custom-title"])
+        return next(filter(None, told.values()), None)
 
     def _has_ended(self) -> bool:
         """Return False if the last answer has no text yet, or calls without a result."""

@@ -36,7 +36,6 @@ from sessionbrowse.model.foreign.codex_items import (
 )
 from sessionbrowse.model.foreign.translated import (
     Chain,
-    Name,
     Object,
     Records,
     Translated,
@@ -78,11 +77,6 @@ def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, br
     """
     rollout = _Rollout(lines, path)
     return (rollout.sketched(name) if brief else None) or rollout.translated(name)
-
-
-def _is_part(text: str, words: str) -> bool:
-    """Return True if a prompt's text contains the user's words as the program showed them, or is a part of them."""
-    return words in text or text.strip() in words
 
 
 class _Rollout:
@@ -129,7 +123,7 @@ class _Rollout:
         if self._base():
             self._chain.unread["earlier history in another file"] += 1
         ended = self._has_ended if self._has_turns() else self._is_answered()
-        return self._chain.translated(self._header(), self._records, self._name(name), has_ended=ended)
+        return self._chain.translated(self._header(), self._records, name=self._name(name), has_ended=ended)
 
     # ---- a session without branches, for lists
 
@@ -172,9 +166,9 @@ class _Rollout:
         results = sum(outputs[call] for call in calls)
         messages = len(prompts) + len(answers) + results
         notes = parts.count("n") + parts.count("k") + parts.count("o") - results
-        header, own_name = self._header(), self._name(name)
+        header, name = self._header(), self._name(name)
         sketch = Sketch(
-            header={**header, "title": own_name[0]},
+            header={**header, "title": name},
             entries=messages + notes + sum(len(before) for before, _ in told),
             messages=messages,
             first=first_text(content for _, content in told),
@@ -183,7 +177,7 @@ class _Rollout:
             model=model_name(_SOURCE["provider"], model) if model else None,
             status=status,
         )
-        return self._chain.translated(header, records, own_name, sketch=sketch) if sketch.entries else None
+        return self._chain.translated(header, records, name=name, sketch=sketch) if sketch.entries else None
 
     def _by_part(self, parts: Iterable[str]) -> dict[str, list[Line]]:
         """Return the lines of each part (see `part_of`)."""
@@ -192,11 +186,10 @@ class _Rollout:
             found.setdefault(part, []).append(line)
         return found
 
-    def _name(self, name: str | None) -> Name:
+    def _name(self, name: str | None) -> str | None:
         """Return the name in Codex's index, else the last in the file."""
         events = [line.payload for line in self._lines if line.payload.type == "thread_name_updated"]
-        found = (name or (events[-1].thread_name if events else "")).strip() or None
-        return found, found is not None
+        return (name or (events[-1].thread_name if events else "")).strip() or None
 
     # ---- reading all lines
 
@@ -484,7 +477,9 @@ def _asked(line: Line) -> tuple[list[str], list[Object]]:
         notes += filter(None, [before.strip()])
         content = [text_block(words.strip())] + [each for each in content if each["type"] == "image"]
     content = content or [text_block(text)]
-    beside = [one for one in content if one["type"] == "text" and not _is_part(one["text"], line.words)]
+    # The text of a prompt contains the user's words as the program showed them, or is a part of them.
+    texts = [one for one in content if one["type"] == "text"]
+    beside = [one for one in texts if line.words not in one["text"] and one["text"].strip() not in line.words]
     if beside and len(beside) < len(content):
         notes.append("\n".join([one["text"] for one in beside]))
         content = [one for one in content if one not in beside]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -22,8 +22,6 @@ from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]
-Name = tuple[str | None, bool]
-"""A session's name or generated title, and True if the user chose it."""
 Kind = TypeVar("Kind", bound=Struct)
 Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
@@ -41,7 +39,7 @@ class Translated(Struct, frozen=True, kw_only=True):
 
     `made` are the entries; values that were only copied into them are JSON text (`Raw`). Every parent precedes its
     children, and the last entry is the leaf. Usage has no `cost`, because these programs record none. `name` is the
-    session's name, else the title that the program generated (`name_is_own` is False), but never the first prompt.
+    session's name, else the title that the program generated, but never the first prompt.
     `unread` counts records that became no entries, by kind. `bad_lines` are lines without a record; `torn` is such a
     line at the end, which the program may still be writing. `has_ended` is False if the last turn is unfinished.
     `sketch`, if given, replaces all entries.
@@ -51,7 +49,6 @@ class Translated(Struct, frozen=True, kw_only=True):
     header: Object
     made: list[Object]
     name: str | None = None
-    name_is_own: bool = False
     unread: dict[str, int] = {}
     bad_lines: tuple[bytes, ...] = ()
     torn: bytes = b""
@@ -328,27 +325,16 @@ class Chain:
         """The id of the newest entry."""
         return self.entries[-1]["id"] if self.entries else None
 
-    def translated(
-        self,
-        header: Object,
-        records: Records[Line],
-        name: Name,
-        *,
-        has_ended: bool = True,
-        sketch: Sketch | None = None,
-    ) -> Translated:
-        """Return the translated session: the entries made so far, and the lines without a record."""
+    def translated(self, header: Object, records: Records[Line], **facts: Any) -> Translated:
+        """Return the translated session: the entries made so far, the lines without a record, and the given facts."""
         return Translated(
             agent=self._agent,
             header=header,
             made=self.entries,
-            name=name[0],
-            name_is_own=name[1],
             unread=dict(self.unread),
             bad_lines=tuple(records.bad),
             torn=records.torn,
-            has_ended=has_ended,
-            sketch=sketch,
+            **facts,
         )
 
     def end(self, entry_id: str | None) -> str | None:

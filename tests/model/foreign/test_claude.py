@@ -368,13 +368,13 @@ def test_a_title_is_the_own_name_then_the_made_one_then_a_summary_of_this_file()
     file.state("summary", summary="Another session", leafUuid="elsewhere")
     assert read(file).name is None
     file.state("summary", summary="This session", leafUuid=last)
-    assert (read(file).name, read(file).name_is_own) == ("This session", False)
+    assert read(file).name == "This session"
     file.state("ai-title", aiTitle="Made title")
     assert read(file).name == "Made title"
     for name in ("Old", "My name"):
         file.state("custom-title", customTitle=name)
     file.state("ai-title", aiTitle="Made again")
-    assert (read(file).name, read(file).name_is_own) == ("My name", True)
+    assert read(file).name == "My name"
 
 
 def test_the_directory_is_the_first_that_maps_to_the_folder_and_the_file_names_the_session() -> None:

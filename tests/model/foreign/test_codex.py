@@ -365,7 +365,7 @@ def test_the_index_of_names_wins_over_the_name_in_the_file() -> None:
     file = Codex()
     file.event("thread_name_updated", thread_name="old")
     file.event("thread_name_updated", thread_name="in the file")
-    assert (read(file).name, read(file).name_is_own) == ("in the file", True)
+    assert read(file).name == "in the file"
     assert read(file, name="in the index").name == "in the index"
     assert read(Codex()).name is None
 
