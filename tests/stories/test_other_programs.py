@@ -41,7 +41,7 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
-from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.parts import Fold
 from sessionbrowse.tui.reading.documents import entry_body
 from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
