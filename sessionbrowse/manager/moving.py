@@ -123,7 +123,7 @@ class SessionMover(SessionAppender):
         one = Replacement(file.path, target, offset, line, new_line)
         context = self._environment.context
         with changing(context):
-            relocate.carry_out([one], folders, self._cwd, cwd, context, "relocate", self.agent)
+            relocate.replace_and_move([one], folders, self._cwd, cwd, context, "relocate", self.agent)
 
     def _go_over(self, path: str) -> None:
         """Make this manager load another session file and continue with that session."""

@@ -94,7 +94,7 @@ class Sketch(Struct, frozen=True):
     status: SessionStatus | None
 
 
-class SummaryProgress(Struct, frozen=True, array_like=True):
+class SummaryState(Struct, frozen=True, array_like=True):
     """The state of a `SummaryBuilder`; from this state, a new builder can continue when the file has grown.
 
     The index stores the state. The first message in it may be cut.

@@ -37,7 +37,7 @@ from sessionbrowse.model.listing.summary import (
     SessionStatus,
     Sketch,
     Summary,
-    SummaryProgress,
+    SummaryState,
     cut_to_bytes,
     joined_text,
 )
@@ -191,9 +191,9 @@ class SummaryBuilder:
         """Offset and size in bytes of the line with the session's first message, None without a message."""
         return self._first_at
 
-    def progress(self) -> SummaryProgress:
+    def state(self) -> SummaryState:
         """Return this builder's state for storing; `resume` needs this state, and the entries' ids and parent ids."""
-        return SummaryProgress(
+        return SummaryState(
             self._messages,
             self._name,
             self._first[: KEPT_FIRST_CHARACTERS + 1] if self._first else None,
@@ -210,20 +210,20 @@ class SummaryBuilder:
             set(self._lineage.moves),
         )
 
-    def resume(self, progress: SummaryProgress, ids: list[str | None], parent_ids: list[str | None]) -> None:
-        """Restore the stored state `progress`, which belongs to the entries with these ids and parent ids.
+    def resume(self, state: SummaryState, ids: list[str | None], parent_ids: list[str | None]) -> None:
+        """Restore a stored state, which belongs to the entries with these ids and parent ids.
 
         A first message that was shortened for storing stays shortened.
         """
         self._entries = len(ids)
-        self._messages, self._name = progress.messages, progress.name
-        self._first, self._first_of_others = progress.first, progress.first_of_others
-        self._first_at, self._active_ms = progress.first_at, progress.active_ms
-        self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
+        self._messages, self._name = state.messages, state.name
+        self._first, self._first_of_others = state.first, state.first_of_others
+        self._first_at, self._active_ms = state.first_at, state.active_ms
+        self._tokens, self._cost, self._short_summary = state.tokens, state.cost, state.short_summary
         lineage = self._lineage
-        lineage.ids, lineage.parents, lineage.is_message = ids, parent_ids, bytearray(progress.is_message)
-        lineage.models, lineage.moves = progress.models, progress.moves
-        self._answered, self._labels = progress.answered, progress.labels
+        lineage.ids, lineage.parents, lineage.is_message = ids, parent_ids, bytearray(state.is_message)
+        lineage.models, lineage.moves = state.models, state.moves
+        self._answered, self._labels = state.answered, state.labels
 
     def add(self, record: Record) -> None:
         """Add the next entry of the session file to the summary."""

@@ -61,7 +61,7 @@ class Record(Struct, frozen=True, gc=False):
     raw: bytes
 
 
-class ReaderProgress(Struct, frozen=True, array_like=True):
+class ReaderState(Struct, frozen=True, array_like=True):
     """The state of a `Reader`, from which a later reader can resume after the file has grown.
 
     `problems` are tuples of line, offset and reason.
@@ -175,24 +175,24 @@ class Reader:
                     yield record
             offset += len(part) + 1
 
-    def progress(self) -> ReaderProgress:
+    def state(self) -> ReaderState:
         """Return the state of the reader, so that a later reader can `resume` from it.
 
         The state excludes the header, the title slot, and a transcript's lines of kind "head": the later reader must
         read these lines again.
         """
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
-        return ReaderProgress(
+        return ReaderState(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
         )
 
-    def resume(self, progress: ReaderProgress) -> None:
+    def resume(self, state: ReaderState) -> None:
         """Restore the state of an earlier reader; call this after reading the lines up to the header again."""
-        self._lines, self._records = progress.lines, progress.records
-        self.problem_count = progress.problem_count
-        self.problems = [Problem(*problem) for problem in progress.problems]
-        self.marks = set(progress.marks)
-        self.refusal, self.unlisted = progress.refusal, progress.unlisted
+        self._lines, self._records = state.lines, state.records
+        self.problem_count = state.problem_count
+        self.problems = [Problem(*problem) for problem in state.problems]
+        self.marks = set(state.marks)
+        self.refusal, self.unlisted = state.refusal, state.unlisted
         self._first_record_seen = True
 
     @property

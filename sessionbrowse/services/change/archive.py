@@ -175,7 +175,7 @@ def archive(
         wanted = places.archived_path(path, agent.name)
         _refuse_link(wanted)
         _refuse_in_use(path, agent.name, context, force)
-        return _moved("archive", path, wanted, agent.name, context, group)
+        return _move("archive", moves_of(path, wanted, agent.name), agent.name, context, group)
 
 
 def unarchive(
@@ -198,17 +198,17 @@ def unarchive(
             made = unpack(path, wanted, agent, context, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
         _refuse_in_use(path, agent, context, force)
-        return _moved("unarchive", path, wanted, agent, context, group)
+        return _move("unarchive", moves_of(path, wanted, agent), agent, context, group)
 
 
 def take_back(change: Change, context: ChangeContext, force: bool = False) -> Archived:
     """Undo the archiving or unarchiving of a session: move its files back. The caller holds the lock for changes."""
     moves = [(target, source) for source, target in change.plan["moves"]]
-    source, target = moves[-1]
+    source = moves[-1][0]
     if not os.path.lexists(source):
         raise RefusedWrite(f"{clean(source)} no longer exists.")
     _refuse_in_use(source, change.agent, context, force)
-    return _carry_out("undo", moves, change.agent, context, change.group, undoes=change.id, was=source, path=target)
+    return _move("undo", moves, change.agent, context, change.group, change.id)
 
 
 def _refuse_in_use(path: str, agent: str, context: ChangeContext, force: bool) -> None:
@@ -229,21 +229,11 @@ def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
     return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
 
 
-def _moved(verb: str, path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> Archived:
-    return _carry_out(verb, moves_of(path, wanted, agent), agent, context, group, was=path, path=wanted)
-
-
-def _carry_out(
-    verb: str,
-    moves: list[Move],
-    agent: str,
-    context: ChangeContext,
-    group: str | None,
-    *,
-    was: str,
-    path: str,
-    undoes: str | None = None,
+def _move(
+    verb: str, moves: list[Move], agent: str, context: ChangeContext, group: str | None, undoes: str | None = None
 ) -> Archived:
+    """Move a session file, the last of `moves`, with the files that belong to it, as one change in the journal."""
+    was, path = moves[-1]
     change = context.journal.begin(
         verb,
         agent,

@@ -151,7 +151,9 @@ def relocate(
     if dry_run:
         return answer
     with changing(context):
-        change_id, notes = carry_out(plan.replacements, plan.folders, old, new, context, "relocate", moving[0].agent)
+        change_id, notes = replace_and_move(
+            plan.replacements, plan.folders, old, new, context, "relocate", moving[0].agent
+        )
     return replace(answer, undo_id=change_id, notes=(*left_out, *notes))
 
 
@@ -197,7 +199,7 @@ def take_back(change: Change, context: ChangeContext, force: bool = False) -> Ch
         _refuse_in_use([(path, agent_of_path(path), header_of(path).cwd or "") for path in found], context)
     folders = [(target, source) for source, target in moved]
     old, new = change.after["new"], change.after["old"]
-    _, notes = carry_out(replacements, folders, old, new, context, "undo", change.agent, undoes=change.id)
+    _, notes = replace_and_move(replacements, folders, old, new, context, "undo", change.agent, undoes=change.id)
     return ChangeResult(done="undo", path=new, undo_id=change.id, notes=notes)
 
 
@@ -380,7 +382,7 @@ def _header_line(path: str) -> tuple[Header, int, bytes] | None:
 # ---- doing -------------------------------------------------------------------------------------------------
 
 
-def carry_out(
+def replace_and_move(
     replacements: list[Replacement],
     folders: list[tuple[str, str]],
     old: str,
@@ -412,7 +414,7 @@ def carry_out(
     change = context.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
     moves = Moves(change.id)
     with recovering(context, change):
-        replace_many.carry_out(replacements, folders, moves)
+        replace_many.replace_all(replacements, folders, moves)
     notes = record_done(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):

@@ -23,7 +23,7 @@ from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock, line_blocks
 from sessionbrowse.format.ordinary_line import decode_with_calls, decode_with_tools
 from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines
-from sessionbrowse.model.listing.summary import Summary, SummaryProgress
+from sessionbrowse.model.listing.summary import Summary, SummaryState
 from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS, SummaryBuilder
 from sessionbrowse.model.search.entry_facts import role_of
 from sessionbrowse.model.search.entry_text import (
@@ -35,7 +35,7 @@ from sessionbrowse.model.search.entry_text import (
     strings_in,
     tool_text,
 )
-from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
+from sessionbrowse.model.session.records import Reader, ReaderState, Record
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Migration
 from sessionbrowse.model.tree.entry_states import BOUNDARIES
@@ -75,8 +75,8 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     last: int
     head_hash: bytes
     tail_hash: bytes
-    reader: ReaderProgress
-    summary: SummaryProgress
+    reader: ReaderState
+    summary: SummaryState
 
 
 decode_state = msgspec.msgpack.Decoder(State).decode
@@ -93,7 +93,7 @@ class IndexBuilder(SummaryBuilder):
         self._made_ids: list[str | None] = []
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
-        self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
+        self.resumable: tuple[ReaderState, SummaryState] | None = None
         """State of line reader and summary at the offset `end`; None if the index cannot stand in for the file."""
         self.decode = decode_with_tools if tools else decode_with_calls
         self.requests = RequestReader()
@@ -127,7 +127,7 @@ class IndexBuilder(SummaryBuilder):
         self._closed = True
         reader = self._reader
         if reader.header is not None and not reader.is_transcript and not self._is_headless:
-            self.resumable = reader.progress(), self.progress()
+            self.resumable = reader.state(), self.state()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
         """Collect the entries of ordinary lines, which `decode` has decoded, and pass their texts to the callback."""
@@ -319,7 +319,7 @@ def read_for_index(
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
                     summary = summarise_transcript(session, path, status, session_status(content))
-                    kept, at = _cut_first(summary, builder.progress().first_at)
+                    kept, at = _cut_first(summary, builder.state().first_at)
                     return IndexedFile(
                         status,
                         "indusagi",

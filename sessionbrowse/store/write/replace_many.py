@@ -63,7 +63,7 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
     ]
 
 
-def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
+def replace_all(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
     """Replace all files and move all folders, or change nothing; list the old versions in `moves`, for removal.
 
     Raises:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from sessionbrowse.cli import main
 from sessionbrowse.config import INDEX_FILE
-from sessionbrowse.model.listing.summary import Summary, SummaryProgress
-from sessionbrowse.model.session.records import ReaderProgress
+from sessionbrowse.model.listing.summary import Summary, SummaryState
+from sessionbrowse.model.session.records import ReaderState
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.builder import State, read_for_index
@@ -297,7 +297,7 @@ def of_another_version(path: Path) -> None:
 
 
 def test_the_schema_is_another_one_when_other_fields_are_stored() -> None:
-    stored = (StoredEntries, State, Summary, SummaryProgress, ReaderProgress, FileRow)
+    stored = (StoredEntries, State, Summary, SummaryState, ReaderState, FileRow)
     names = [name for struct in stored for name in struct.__struct_fields__]
     assert blake2b(",".join(names).encode(), digest_size=8).hexdigest() == STORED_FIELDS
 
