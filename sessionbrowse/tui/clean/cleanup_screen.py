@@ -10,10 +10,11 @@ from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
+from sessionbrowse.services.transaction.change_context import Progress
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, size
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
-from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.contexts import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.source import SessionUpdates
@@ -92,10 +93,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         browser = self.browser
         summaries, context = browser.library.all(), browser.changes.context
 
-        def look(job: Job, report: Report[CleanupRow]) -> list[CleanupRow]:
-            def progress(done: int, total: int, path: str) -> None:
-                report(done, total, None)
-
+        def look(job: Job, progress: Progress, _: list[CleanupRow]) -> list[CleanupRow]:
             pins, places = browser.source.pins(), browser.source.places
             return find_cleanup(summaries, context, pins, places, progress=progress, cancelled=job.cancelled)
 

@@ -13,6 +13,7 @@ from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import examine, repair
+from sessionbrowse.services.transaction.change_context import Progress
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out_shown
@@ -21,7 +22,7 @@ from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
-from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -102,17 +103,16 @@ class DoctorScreen(FindingsScreen[Finding]):
         if not self._is_one:
             self.search(self._examine)
 
-    def _examine(self, job: Job, report: Report[Finding]) -> list[Finding]:
+    def _examine(self, job: Job, progress: Progress, damaged: list[Finding]) -> list[Finding]:
         """Examine all sessions for damage. For background threads.
 
         Sessions whose findings are no damage, such as entries that a newer agent wrote, come last.
         """
-        damaged: list[Finding] = []
         sound: list[Finding] = []
         for number, summary in enumerate(self._summaries):
             if job.cancelled():
                 break
-            report(number, len(self._summaries), damaged)
+            progress(number, len(self._summaries), summary.path)
             findings = findings_of(summary, is_one=False)
             (sound if all(one.kind in NO_DAMAGE for one in findings) else damaged).extend(findings)
         return damaged + sound

@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.transaction.change_context import Progress
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.data.jobs import Job, Outcome, at_most_every
@@ -22,8 +23,8 @@ from sessionbrowse.tui.widgets.span_view import Bar, KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 F = TypeVar("F")
-Report = Callable[[int, int, Sequence[F] | None], None]
-"""A function that shows how far a search is: numbers of read and of all sessions, and the findings so far."""
+Look = Callable[[Job, Progress, list[F]], Sequence[F]]
+"""A search for findings; while it runs, it may add findings to the list, which are shown with the progress."""
 REPORT_STEP_S = 0.1
 """Minimum seconds between two reports of a search that are shown."""
 
@@ -141,15 +142,14 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         rows.set_rows(keys, empty=self.nothing if self._read is None else "Reading sessions …")
         self._show_rest()
 
-    def search(self, look: Callable[[Job, Report[F]], Sequence[F]]) -> None:
+    def search(self, look: Look[F]) -> None:
         """Run `look` in the background and list its findings; the header shows how far it is, and Esc stops it."""
         self._read = (0, 0)
 
         def work(job: Job) -> Sequence[F]:
-            def report(done: int, total: int, found: Sequence[F] | None) -> None:
-                job.emit((done, total, None if found is None else list(found)))
-
-            return look(job, at_most_every(REPORT_STEP_S, report))
+            found: list[F] = []
+            emit = at_most_every(REPORT_STEP_S, lambda done, total, name: job.emit((done, total, list(found))))
+            return look(job, emit, found)
 
         self.lane("findings", self._take_findings).ask(work)
         self.show_findings(self.findings)
@@ -160,7 +160,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         if outcome.error is not None:
             self.browser.say(outcome.sentence, "error")
         elif not outcome.last:
-            self._read, found = outcome.value[:2], outcome.value[2]
+            self._read, found = outcome.value[:2], outcome.value[2] or None
         self.show_findings(self.findings if found is None else found)
 
     @on(RowList.Highlighted, "#findings")
