@@ -28,7 +28,7 @@ from sessionbrowse.services.usage.stats import Stats
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.data.options import Picking
-from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.stats.chart import periods
 from tests.pictures.picture_scenes import (

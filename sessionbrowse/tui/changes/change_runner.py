@@ -42,7 +42,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import at_most_every
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
-from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import Browser

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import prompt
-from sessionbrowse.tui.dialogs.paths import new_file
 from sessionbrowse.tui.paint.spans import Line, named
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -83,3 +84,10 @@ def ask_for_file(
 
     # The disk of the session's directory may be slow, so the browser does not wait for it.
     browser.changes.run(lambda run: propose(), lambda proposed: ask(proposed, shorten_home(proposed, home)))
+
+
+def new_file(directory: str, title: str, ending: str) -> str:
+    """Return the path of a file that does not exist yet, named after a title. Reads the disk."""
+    stem = "-".join(re.findall(r"[^\W_]+", title.lower()))[:40].strip("-") or "session"
+    tries = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 1_000))
+    return next((str(path) for one in tries if not os.path.lexists(path := Path(directory, one + ending))), directory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
@@ -13,10 +14,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input
 
+from sessionbrowse.agents.base import expand_home
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import DIALOG, PROMPT
 from sessionbrowse.tui.data.jobs import Outcome
-from sessionbrowse.tui.dialogs.paths import complete
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.shell.browser import Browser
@@ -28,6 +29,8 @@ from sessionbrowse.tui.widgets.text_view import TextView
 Result = TypeVar("Result")
 
 BORDERS = 2
+MOST_NAMES = 5_000
+"""Maximum number of names of a directory among which one is completed."""
 MOST_OFFERS = 6
 """Maximum number of suggestions that are visible below a dialog's text line."""
 
@@ -363,3 +366,28 @@ class PromptScreen(Dialog[str | None]):
     def do_accept(self) -> None:
         """Close the dialog with the text in the text field as its result."""
         self.dismiss(self._text if self._text in self._offers else self.line.value)
+
+
+def complete(typed: str, home: str, folder: str = "", *, only_directories: bool) -> tuple[str, list[str]]:
+    """Return a typed path, completed as far as it is unambiguous, and the paths that can follow. Reads the disk.
+
+    A relative path starts at `folder`, or at the home directory.
+    """
+    above, _, begin = typed.rpartition("/")
+    directory = os.path.join(folder or home, expand_home(f"{above}/" if "/" in typed else "", home))
+    try:
+        with os.scandir(directory) as found:
+            names = [
+                f"{one.name}/" if one.is_dir() else one.name
+                for one, _ in zip(found, range(MOST_NAMES), strict=False)
+                if one.name.startswith(begin) and (begin or not one.name.startswith("."))
+            ]
+    except OSError:
+        return typed, []
+    names = sorted([name for name in names if name.endswith("/") or not only_directories])
+    if not names:
+        return typed, []
+    # The names are sorted, so a beginning that the first and the last share is common to all.
+    first, last = names[0], names[-1]
+    same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return typed[: len(typed) - len(begin)] + first[:same], names

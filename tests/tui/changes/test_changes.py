@@ -20,7 +20,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
-from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, line, lines_of, user

@@ -39,7 +39,7 @@ from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen
 from sessionbrowse.tui.dialogs.help import SIGNS, ColumnsPart, HelpScreen, help_parts, legend
 from sessionbrowse.tui.dialogs.palette import PaletteScreen
-from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, function_of
 from sessionbrowse.tui.lists.screen import BrowseScreen

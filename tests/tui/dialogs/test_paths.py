@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.dialogs.paths import complete, new_file
+from sessionbrowse.tui.clean.ask_for_file import new_file
+from sessionbrowse.tui.dialogs.dialogs import complete
 from tests.support.tui_support import browsing, demo_options
 
 
