@@ -340,9 +340,9 @@ class ListSearch:
 
     def show_more(self, cursor: int, count: int) -> None:
         """Request further sessions if the cursor is near the last row."""
-        from sessionbrowse.services.background.search_messages import FindMore
-
         if self._progress is not None and self._progress.paused and cursor >= count - NEAR_END:
+            from sessionbrowse.services.background.search_messages import FindMore
+
             self._limit += PAGE_SESSIONS
             self._progress = None
             self._screen.browser.search_client.send(FindMore(self._stamp, self._limit))
