@@ -830,6 +830,7 @@ async def test_thousands_of_reports_leave_the_interface_time_for_keys(
 ) -> None:
     seen: list[int] = []
     monkeypatch.setattr(ProgressScreen, "report", lambda self, done, total, name: seen.append(done))
+    monkeypatch.setattr("sessionbrowse.tui.changes.change_runner.PROGRESS_DELAY_S", 0.01)
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
         done: list[int] = []
         is_shown = threading.Event()
