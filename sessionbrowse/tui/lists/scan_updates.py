@@ -20,8 +20,6 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.commands.command import MOVE, Command
-from sessionbrowse.tui.commands.contexts import EVERYWHERE, SESSIONS
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import DirectoryFacts, SessionUpdates, directory_facts
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
@@ -65,24 +63,6 @@ class ScanUpdates:
         if self._screen.state.awaits_project:
             self._screen.state.awaits_project = False
             self._screen.refresh_rows()
-
-    def hold(self, command: Command) -> bool:
-        """Hold a command that needs a row, and later keys, if the list is empty because it waits for its project.
-
-        Return False if the command can run now.
-        """
-        screen = self._screen
-        if not screen.state.is_waiting or screen.sessions_list.count or screen.typing or screen.pane != "sessions":
-            return False
-        if not _needs_row(command):
-            return False
-        screen.hold(command)
-        return True
-
-    def rows_changed(self) -> None:
-        """Run the held command, and then the keys pressed after it, once the list has rows or waits no longer."""
-        if self._screen.sessions_list.count or not self._screen.state.is_waiting:
-            self._screen.run_held()
 
     def take_event(self, outcome: Outcome) -> None:
         """Handle an event of the disk monitor or of a scan: sessions found or gone, progress, or a failure."""
@@ -184,13 +164,6 @@ class ScanUpdates:
         """Show the pinned sessions at the top of the list."""
         self._screen.state.library.pins = pins
         self._screen.refresh_sessions()
-
-
-def _needs_row(command: Command) -> bool:
-    """Return True if a command acts on a row of the session list, or moves its cursor."""
-    if command.group == MOVE:
-        return EVERYWHERE in command.where
-    return command.id == "actions" or (SESSIONS in command.where and command.reason is not None)
 
 
 REST = 4

@@ -214,11 +214,15 @@ class BrowseScreen(ListScreen):
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def run_command(self, command: Command) -> None:
-        """Run a command; one that needs a row is held until the project to open is found."""
+        """Run a command, on a session of the project under the cursor."""
         if self.pane != "projects":
             self._follow_project()
-        if not self.updates.hold(command):
-            super().run_command(command)
+        super().run_command(command)
+
+    @property
+    def awaits_rows(self) -> bool:
+        """True while the list is empty, because it waits for its project."""
+        return self.state.is_waiting and not (self.sessions_list.count or self.typing or self.pane != "sessions")
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -276,7 +280,8 @@ class BrowseScreen(ListScreen):
         self.preview.rows_changed()
         self.say_found()
         self.update_footer()
-        self.updates.rows_changed()
+        if not self.awaits_rows:
+            self.run_held()
 
     def say_found(self) -> None:
         """Show the number of results, or of matching projects, in the search line."""

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import LabelMark, Session
-from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
@@ -33,8 +33,6 @@ TREE_EDGES = GUTTER + 3
 """Width in cells of the tree without the text of its rows: the border, the scroll bar, the cursor and the marks."""
 NARROW = 80
 """Screen width below which the top bar shows the number of problems, but no numbers of entries and branches."""
-HOLD_SECONDS = 0.5
-"""Most seconds that a key press which acts on a row waits, with later ones, until an opened session has its rows."""
 LEAST_QUOTED = 100
 """Minimum screen width at which the footer quotes the query beside the number of the hit; a narrower one shows keys."""
 
@@ -46,6 +44,7 @@ class SessionScreen(PanedScreen):
     entry; its hits in this session are marked.
     """
 
+    HOLD_SECONDS = 0.5
     TYPES_INTO = "filter"
     TYPING_CONTEXT = TREE_LINE
     ELSEWHERE: ClassVar = {
@@ -59,7 +58,6 @@ class SessionScreen(PanedScreen):
         super().__init__(name="session")
         self.summary, self.place = summary, summary.path
         self._is_gone = self._is_own_change = False
-        self._may_hold = True
         self._left_folded: tuple[str, ...] = ()
         self._headed_label: LabelMark | None = None
         self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
@@ -218,15 +216,10 @@ class SessionScreen(PanedScreen):
         """True during background work, or while the pane does not show the entry under the cursor yet."""
         return super().busy or self.entry_pane.due
 
-    def run_command(self, command: Command) -> None:
-        """Run a command; while the session is opened, one that acts on a row is held, and with it the later keys."""
-        acts_on_row = command.group == MOVE or command.id == "actions" or command.reason is not None
-        if self._may_hold and self.tree_pane.shown.session is None and acts_on_row:
-            self._may_hold = False
-            self.hold(command)
-            self.browser.set_timer(HOLD_SECONDS, self.run_held)
-        else:
-            super().run_command(command)
+    @property
+    def awaits_rows(self) -> bool:
+        """True until the session is read and the rows of its tree are made."""
+        return self.tree_pane.shown.session is None
 
     # -- the session's file -------------------------------------------------------------------------------------
 
@@ -246,7 +239,6 @@ class SessionScreen(PanedScreen):
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
             self.entry_pane.text.show([], empty="There is no entry to show.")
             self.browser.say(outcome.sentence, "error")
-            self._may_hold = False
             self.run_held()
             return
         # If the file has grown, a cursor at the leaf moves to the new leaf, unless the entry pane has the focus.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.timer import Timer
 from textual.widget import Widget
 
-from sessionbrowse.tui.commands.command import Command
+from sessionbrowse.tui.commands.command import MOVE, Command
+from sessionbrowse.tui.commands.contexts import SESSION, SESSIONS, TREE
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList
@@ -19,6 +20,7 @@ from sessionbrowse.tui.widgets.row_list import RowList
 if TYPE_CHECKING:
     from sessionbrowse.services.search.hits import Hit
 
+ON_ROWS = frozenset({SESSIONS, TREE, SESSION})
 STEP = 4
 LEAST = 16
 ROOM_FOR = {"projects": 80, "tree": 100, "preview": 120}
@@ -33,18 +35,32 @@ PAUSE_SECONDS = 0.15
 class PanedScreen(CommandScreen[None]):
     """A screen whose panes the user can widen, narrow and zoom."""
 
+    HOLD_SECONDS: ClassVar[float] = 60.0
+    """Most seconds that a key press which acts on a row waits, with later ones, for the rows."""
+
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
         self.widths: dict[str, int] = {}
         self._held: Command | None = None
+        self._may_hold = True
 
-    def hold(self, command: Command) -> None:
-        """Hold a command that needs rows, and with it all later keys, until `run_held` is called."""
-        self._held = command
-        self.browser.hold_keys()
+    @property
+    @abstractmethod
+    def awaits_rows(self) -> bool:
+        """True while the list is empty in which the cursor moves, because its rows are not read yet."""
+
+    def run_command(self, command: Command) -> None:
+        """Run a command; while the rows are awaited, hold one that acts on a row, and with it all later keys."""
+        if self._may_hold and self.awaits_rows and _acts_on_row(command):
+            self._held = command
+            self.browser.hold_keys()
+            self.browser.set_timer(self.HOLD_SECONDS, self.run_held)
+        else:
+            super().run_command(command)
 
     def run_held(self) -> None:
-        """Run the command that is held, and then the keys that were pressed after it."""
+        """Run the command that is held, and then the keys pressed after it; the rows are there or do not come soon."""
+        self._may_hold = False
         if self._held is not None:
             command, self._held = self._held, None
             self.browser.release_keys()
@@ -92,6 +108,13 @@ class PanedScreen(CommandScreen[None]):
                     widget.styles.width = min(wide, self.size.width * 2 // 3)
                 else:
                     widget.styles.clear_rule("width")
+
+
+def _acts_on_row(command: Command) -> bool:
+    """Return True if a command acts on a row of a list of sessions or entries, or moves its cursor."""
+    if command.group == MOVE:
+        return not command.id.startswith("pane_")
+    return command.id == "actions" or (command.reason is not None and not ON_ROWS.isdisjoint(command.where))
 
 
 class ListScreen(PanedScreen):

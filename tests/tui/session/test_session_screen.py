@@ -565,7 +565,7 @@ async def test_keys_that_come_before_the_session_is_read_move_in_its_rows(
 async def test_escape_leaves_a_session_that_is_never_read_also_after_another_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.session.screen.HOLD_SECONDS", 0.05)
+    monkeypatch.setattr("sessionbrowse.tui.session.screen.SessionScreen.HOLD_SECONDS", 0.05)
     never = threading.Event()
     path = write_session(tmp_path / "a.jsonl", user(1, None, "one"))
     source = fixed_source([summary(str(path), name="hung")], sessions=opened_after(never))
