@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,7 @@ from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 from tests.support.session_files import header, user, written
 
+NAMED = {"type": "thread_name_updated", "thread_name": "In the file"}
 CHILD_ID = "019c0000-0000-7000-8000-000000000002"
 
 
@@ -336,6 +339,56 @@ def test_an_answer_that_a_fork_copied_is_counted_once(
         assert main(["stats", "--json"]) == 0
         counts.append(json.loads(capsys.readouterr().out)["total"]["tokens"])
     assert counts[1] == 2 * counts[0]
+
+
+def test_a_title_in_the_database_of_codex_counts_after_its_names_and_reading_it_makes_no_file(
+    tmp_path: Path,
+) -> None:
+    shared, rollout = tmp_path / ".codex", Codex()
+    rollout.prompt("write a giraffe")
+    path = shared / f"sessions/2026/05/01/rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl"
+    write(path, jsonl(rollout.records))
+
+    def name() -> str | None:
+        before = sorted(os.listdir(shared))
+        found, session = of_agent(tmp_path, "codex").name, open_session(path)
+        assert session.name == found
+        assert session.offsets == places
+        assert sorted(os.listdir(shared)) == before
+        return found
+
+    def titled(title: str, first: str = "write a giraffe", number: int = 5) -> Path:
+        database = shared / f"state_{number}.sqlite"
+        database.unlink(missing_ok=True)
+        with closing(sqlite3.connect(database)) as made:
+            made.execute("PRAGMA journal_mode = WAL")
+            made.execute("CREATE TABLE threads (id TEXT, title TEXT, first_user_message TEXT)")
+            made.execute("INSERT INTO threads VALUES (?, ?, ?)", (CODEX_ID, title, first))
+            made.commit()
+        return database
+
+    places = open_session(path).offsets
+    assert name() is None
+    database = titled("Giraffes")
+    assert name() == "Giraffes"
+    titled("write a", first="write a giraffe now")
+    assert name() is None
+    titled("Giraffes and zebras", number=6)
+    assert name() == "Giraffes and zebras"
+    with closing(sqlite3.connect(shared / "state_6.sqlite")) as running:
+        running.execute("UPDATE threads SET title = 'Being written'")
+        running.commit()
+        assert (shared / "state_6.sqlite-wal").stat().st_size
+        assert name() is None
+    database.with_name("state_7.sqlite").write_bytes(b"no database")
+    assert name() is None
+    titled("Giraffes", number=8)
+    with path.open("ab") as file:
+        file.write(jsonl([{"timestamp": "x", "type": "event_msg", "payload": NAMED}]))
+    places = open_session(path).offsets
+    assert name() == "In the file"
+    (shared / "session_index.jsonl").write_bytes(jsonl([{"id": CODEX_ID, "thread_name": "In the index"}]))
+    assert name() == "In the index"
 
 
 @pytest.mark.parametrize("name", [f"{CLAUDE_ID}.jsonl", f"{CLAUDE_ID}/subagents/agent-a1.jsonl"])

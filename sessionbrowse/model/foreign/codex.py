@@ -69,14 +69,17 @@ _SOURCE = {"api": "openai-codex-responses", "provider": "openai-codex"}
 _ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 
 
-def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, brief: bool = False) -> Translated:
+def codex(
+    lines: Iterable[bytes], path: str = "", *, name: str | None = None, title: str | None = None, brief: bool = False
+) -> Translated:
     """Translate the lines of a Codex rollout; the file `path` itself is not read.
 
-    `name` is the name in Codex's index of names. With `brief`, a sketch replaces the entries where that is possible,
-    which is faster.
+    `name` is the name in Codex's index of names, `title` that in its database, which counts last. With `brief`, a
+    sketch replaces the entries where that is possible, which is faster.
     """
     rollout = _Rollout(lines, path)
-    return (rollout.sketched(name) if brief else None) or rollout.translated(name)
+    found = rollout.name(name, title)
+    return (rollout.sketched(found) if brief else None) or rollout.translated(found)
 
 
 class _Rollout:
@@ -123,7 +126,7 @@ class _Rollout:
         if self._base():
             self._chain.unread["earlier history in another file"] += 1
         ended = self._has_ended if self._has_turns() else self._is_answered()
-        return self._chain.translated(self._header(), self._records, name=self._name(name), has_ended=ended)
+        return self._chain.translated(self._header(), self._records, name=name, has_ended=ended)
 
     # ---- a session without branches, for lists
 
@@ -166,7 +169,7 @@ class _Rollout:
         results = sum(outputs[call] for call in calls)
         messages = len(prompts) + len(answers) + results
         notes = parts.count("n") + parts.count("k") + parts.count("o") - results
-        header, name = self._header(), self._name(name)
+        header = self._header()
         sketch = Sketch(
             header={**header, "title": name},
             entries=messages + notes + sum(len(before) for before, _ in told),
@@ -186,10 +189,10 @@ class _Rollout:
             found.setdefault(part, []).append(line)
         return found
 
-    def _name(self, name: str | None) -> str | None:
-        """Return the name in Codex's index, else the last in the file."""
+    def name(self, name: str | None, title: str | None) -> str | None:
+        """Return the name in Codex's index, else the last in the file, else the title in the database."""
         events = [line.payload for line in self._lines if line.payload.type == "thread_name_updated"]
-        return (name or (events[-1].thread_name if events else "")).strip() or None
+        return (name or (events[-1].thread_name if events else "") or title or "").strip() or None
 
     # ---- reading all lines
 

@@ -29,6 +29,7 @@ UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
 """Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
+_NAME_BYTES = 1024
 _USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
@@ -63,10 +64,13 @@ class Translated(Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
 
-        The header also has the name, the counts in `unread`, and a flag for an unfinished last turn.
+        The header also has the name, the counts in `unread`, and a flag for an unfinished last turn. Its length is
+        independent of the name: names of Codex change without the session's file, and the index stores places of lines.
         """
-        told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
-        yield as_bytes({**self.header, **{key: value for key, value in told.items() if value}}) + b"\n"
+        told = {"unread": self.unread, "unfinished": not self.has_ended, "title": self.name}
+        header = {**self.header, **{key: value for key, value in told.items() if value}}
+        bare = {key: value for key, value in header.items() if key != "title"}
+        yield as_bytes(header).ljust(len(as_bytes(bare)) + _NAME_BYTES) + b"\n"
         yield from [line + b"\n" for line in self.bad_lines]
         yield from [as_bytes(entry) + b"\n" for entry in self.made]
         yield from [self.torn] if self.torn else []

@@ -6,10 +6,12 @@ The sessions' files are only read. The last translations stay open, because a se
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -33,12 +35,18 @@ MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
 _BLOCK_BYTES = 128 * 1024
 _KEPT = 4
+_TITLE_CHARACTERS = 150
+_DATABASE = re.compile(r"state_(\d+)\.sqlite")
+
+
+Names = tuple[str | None, str | None]
+"""A session's name in Codex's index of names, and its title in Codex's database."""
 
 
 class _Translation(Struct):
     stamp: FileStamp
     file: BinaryIO
-    name: str | None
+    names: Names
 
 
 _kept: dict[str, _Translation] = {}
@@ -67,7 +75,7 @@ def other_header(path: str, program: str) -> Header:
 
 
 def translate(
-    agent: str, lines: Iterable[bytes], path: str, name: str | None = None, *, brief: bool = False
+    agent: str, lines: Iterable[bytes], path: str, names: Names = (None, None), *, brief: bool = False
 ) -> Translated:
     """Translate the given lines of a Claude Code or Codex session; the file `path` itself is not read.
 
@@ -76,7 +84,9 @@ def translate(
     from sessionbrowse.model.foreign.claude import claude
     from sessionbrowse.model.foreign.codex import codex
 
-    return claude(lines, path, brief=brief) if agent == "claude" else codex(lines, path, name=name, brief=brief)
+    if agent == "claude":
+        return claude(lines, path, brief=brief)
+    return codex(lines, path, name=names[0], title=names[1], brief=brief)
 
 
 def own_content(path: str, descriptor: int, size: int) -> bytes:
@@ -137,31 +147,78 @@ def _home_of_folder(folder: str) -> str | None:
 def codex_name(path: str) -> str | None:
     """Return a session's name from Codex's index of names; if several lines have its id, the last one counts."""
     home = _home_of_folder(os.path.dirname(path))
+    return _cached(os.path.join(home, NAMES), _read_names).get(id_in_name(path)) if home is not None else None
+
+
+def codex_title(path: str) -> str | None:
+    """Return a session's title from Codex's database, unless it is the beginning of the first prompt.
+
+    Opening the database makes no files. It is not read while Codex has changes beside it that are not in it yet.
+    """
+    home = _home_of_folder(os.path.dirname(path))
     if home is None:
         return None
-    index = os.path.join(home, NAMES)
+    with suppress(OSError):
+        database = _newest_database(home, os.stat(home).st_mtime_ns)
+        if database is not None and not (os.path.exists(f"{database}-wal") and os.path.getsize(f"{database}-wal")):
+            return _cached(database, _read_titles).get(id_in_name(path))
+    return None
+
+
+def _names_of(path: str, agent: str) -> Names:
+    return (codex_name(path), codex_title(path)) if agent == "codex" else (None, None)
+
+
+def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
+    """Return the texts in a file, by session id; it is read again if it has changed."""
     try:
-        stamp = stamp_of(index, os.stat(index))
+        stamp = stamp_of(path, os.stat(path))
         with _lock:
-            known = _names.get(index)
+            known = _names.get(path)
         if known is None or known[0] != stamp:
-            with open(index, "rb") as file:
-                values = [json_object(line) or {} for line in file]
-            named = [(str(one.get("id")), trim(str(one.get("thread_name") or ""))) for one in values]
-            known = stamp, {key: name for key, name in named if name}
+            known = stamp, read(path)
             with _lock:
-                _names[index] = known
+                _names[path] = known
     except OSError:
-        return None
-    return known[1].get(id_in_name(path))
+        return {}
+    return known[1]
+
+
+def _read_names(path: str) -> dict[str, str]:
+    with open(path, "rb") as file:
+        values = [json_object(line) or {} for line in file]
+    named = [(str(one.get("id")), trim(str(one.get("thread_name") or ""))) for one in values]
+    return {key: name for key, name in named if name}
+
+
+def _read_titles(path: str) -> dict[str, str]:
+    # Imported here because most lists read no session of Codex.
+    import sqlite3
+
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"{Path(path).as_uri()}?mode=ro&immutable=1", uri=True)) as database,
+    ):
+        rows = database.execute("SELECT id, title, first_user_message FROM threads").fetchall()
+        titles = [(str(key), trim(str(title or "")), str(first or "").lstrip()) for key, title, first in rows]
+        return {key: title[:_TITLE_CHARACTERS] for key, title, first in titles if title and not first.startswith(title)}
+    return {}
+
+
+@lru_cache(8)
+def _newest_database(home: str, _: int) -> str | None:
+    """Return the database with the highest number in a Codex directory, which changed last at the given time."""
+    found = [(int(match[1]), name) for name in os.listdir(home) if (match := _DATABASE.fullmatch(name))]
+    return os.path.join(home, max(found)[1]) if found else None
 
 
 def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool = False) -> Translated:
     """Return the session in an open file with the given status; see `translate` and `translated_descriptor`."""
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
-    name = codex_name(path) if agent == "codex" else None
-    return translate(agent, _split(_pieces(path, descriptor, status.st_size)), path, name, brief=brief)
+    names = _names_of(path, agent)
+    lines = _split(_pieces(path, descriptor, status.st_size))
+    return translate(agent, lines, path, names, brief=brief)
 
 
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
@@ -174,10 +231,10 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
         OSError: the file cannot be read.
     """
     stamp = stamp_of(path, status)
-    name = codex_name(path) if agent == "codex" else None
+    names = _names_of(path, agent)
     with _lock:
         known = _kept.get(path)
-        if known is not None and known.stamp == stamp and known.name == name:
+        if known is not None and known.stamp == stamp and known.names == names:
             return os.dup(known.file.fileno())
     made = translated(path, descriptor, status, agent)
     # Imported here because most lists read no session of these programs.
@@ -196,5 +253,5 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
             _kept.pop(next(iter(_kept))).file.close()
         if old is not None:
             old.file.close()
-        _kept[path] = _Translation(stamp, file, name)
+        _kept[path] = _Translation(stamp, file, names)
         return os.dup(file.fileno())
