@@ -153,15 +153,10 @@ def is_session_name(name: str) -> bool:
     return name.endswith(SESSION_SUFFIXES)
 
 
-def has_own_folder(path: str) -> bool:
-    """Return True if a session has a folder of its own, which may contain sessions of its subagents."""
-    return path.endswith(SUFFIX) and os.path.isdir(path.removesuffix(SUFFIX))
-
-
 def sessions_below(path: str, agent: str, *, archived: bool) -> Iterator[FoundFile]:
     """Yield the sessions of subagents in a session's folder; `agent` and `archived` are those of that session."""
-    if has_own_folder(path):
-        folder = path.removesuffix(SUFFIX)
+    folder = path.removesuffix(SUFFIX)
+    if folder != path and os.path.isdir(folder):
         walk = _Walk(True, True, lambda: False, lambda _: None, TIMEOUT_S)
         places = (Place(agent, folder, "folder", "default"),)
         yield from chain.from_iterable(walk.below(folder, path, places, "", archived=archived))

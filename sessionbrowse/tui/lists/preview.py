@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -269,10 +270,10 @@ class FamilyTotals:
         is_listed, self._is_counting = self._has_family(path), True
 
         def work(job: Job) -> tuple[str, Line | None]:
+            from sessionbrowse.agents.base import own_folder
             from sessionbrowse.services.usage.question import UsageQuestion
-            from sessionbrowse.store.find.discover import has_own_folder
 
-            if not is_listed and not has_own_folder(path):
+            if not is_listed and not os.path.isdir(own_folder(path) or ""):
                 return path, None
             rows = count(UsageQuestion(family_of=path)).table.rows
             return path, _total(rows[0]) if rows else None
