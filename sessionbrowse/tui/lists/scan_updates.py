@@ -22,7 +22,7 @@ from sessionbrowse.services.background.monitor_messages import (
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import DirectoryFacts, SessionUpdates, directory_facts
-from sessionbrowse.tui.lists.titles import ScanProgress, advanced
+from sessionbrowse.tui.lists.rows import ScanProgress, advanced
 from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.paned_screen import Delayed, ListScreen
 

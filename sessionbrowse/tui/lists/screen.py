@@ -20,16 +20,20 @@ from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key, sam
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.preview import Preview
-from sessionbrowse.tui.lists.rows import ListStyle, directory_state, heading, project_row, session_row
-from sessionbrowse.tui.lists.scan_updates import ScanUpdates
-from sessionbrowse.tui.lists.titles import (
+from sessionbrowse.tui.lists.rows import (
+    ListStyle,
     count_selected,
+    directory_state,
     facts_line,
+    heading,
     no_sessions_sentence,
     path_line,
+    project_row,
     scope_note,
+    session_row,
     sessions_title,
 )
+from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.search.list_search import ListSearch, Queries

@@ -55,9 +55,8 @@ from sessionbrowse.tui.layout.parts import (
     warm,
 )
 from sessionbrowse.tui.paint.spans import GLYPHS, Line, fit, one_line, project_name, status_words
-from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts
+from sessionbrowse.tui.reading.messages import call_parts, content_parts, message_heading, message_parts
 from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, output_parts, pretty_json, value_parts
-from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
 """Maximum number of entries after a tool call that are searched for the call's result."""

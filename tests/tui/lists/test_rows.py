@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from sessionbrowse.tui.data.library import SessionRow
-from sessionbrowse.tui.lists.rows import ListStyle, columns, heading, session_facts, session_row
-from sessionbrowse.tui.lists.titles import ScanProgress, facts_line
+from sessionbrowse.tui.lists.rows import (
+    ListStyle,
+    ScanProgress,
+    columns,
+    facts_line,
+    heading,
+    session_facts,
+    session_row,
+)
 from sessionbrowse.tui.widgets.span_view import bar
 from tests.support.tui_support import NOW_MS, summary
 

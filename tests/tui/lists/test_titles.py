@@ -5,7 +5,7 @@ from __future__ import annotations
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.list_state import ListState
-from sessionbrowse.tui.lists.titles import no_sessions_sentence
+from sessionbrowse.tui.lists.rows import no_sessions_sentence
 from tests.support.tui_support import summary
 
 

@@ -25,9 +25,8 @@ from sessionbrowse.tui.layout.parts import SHOWN_FIRST, Fold, LazyPart, LinePart
 from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.outside.viewer import NoViewer, show_image
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.messages import message_parts
+from sessionbrowse.tui.reading.messages import call_parts, edit_counts, edit_parts, message_parts, style_diff
 from sessionbrowse.tui.reading.texts import Detail, output_parts
-from sessionbrowse.tui.reading.tools import call_parts, edit_counts, edit_parts, style_diff
 
 
 def texts(rows: list[Line]) -> list[str]:
