@@ -104,8 +104,8 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
         self._compositor = compositor
         self._mount_ended = asyncio.Event()
 
-    async def press(self, event: events.Key) -> bool:
-        """Handle a key press; return True if that is done, False if Textual shall handle it. Subclasses override it."""
+    async def press(self, event: events.Key | events.Paste) -> bool:
+        """Handle a key press or a paste; return True if that is done, False if Textual shall do it; to override."""
         return False
 
     def before_first_frame(self, app: App[Any]) -> None:

@@ -44,7 +44,7 @@ class SessionScreen(PanedScreen):
     entry; its hits in this session are marked.
     """
 
-    HOLD_SECONDS = 0.5
+    HOLD_SECONDS = 2.0
     TYPES_INTO = "filter"
     TYPING_CONTEXT = TREE_LINE
     ELSEWHERE: ClassVar = {

@@ -102,7 +102,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         self.set_reactive(TerminalApp.theme, self.memory.first_theme)
         super().__init__(driver_class=terminal_driver())
-        self._waiting_keys: deque[events.Key] = deque()
+        self._waiting_keys: deque[events.Key | events.Paste] = deque()
         self._holds_keys = False
         self.messages: deque[Said] = deque(maxlen=MOST_MESSAGES)
         """The last messages, oldest first, to be read again."""
@@ -133,12 +133,12 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- keys ---------------------------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle each key press completely before the next key press.
+        """Handle each key press, and each paste, completely before the next one.
 
         Textual passes keys through several queues. If the user typed `/auth` quickly, all five keys would go to the
         focused list: the letters `auth` would run commands instead of being typed in the filter line that `/` opens.
         """
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if event.time < self.stopped_until:
                 return
             if self._holds_keys or self._waiting_keys:
@@ -148,7 +148,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             return
         await super().on_event(event)
 
-    async def _press(self, key: events.Key) -> None:
+    async def _press(self, key: events.Key | events.Paste) -> None:
         screen = self.screen
         if not isinstance(screen, CompatScreen) or not await screen.press(key):
             await super().on_event(key)

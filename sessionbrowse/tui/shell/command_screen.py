@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TYPING
 from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
@@ -153,12 +154,17 @@ class CommandScreen(BaseScreen[Result], inherit_bindings=False):
         """True if a text line is focused."""
         return isinstance(self.focused, Input)
 
-    async def press(self, event: events.Key) -> bool:
-        """Handle a key press: edit the focused text line, or run the command of the key."""
+    async def press(self, event: events.Key | events.Paste) -> bool:
+        """Handle a key press or a paste: edit the focused text line, or run the command of the key."""
         # A key may be pressed before the screen has its widgets, on which the key acts.
         await self.wait_until_mounted(MOUNT_SECONDS)
         async with self._in_one_frame():
             self.expect(None)
+            if isinstance(event, events.Paste):
+                if isinstance(line := self.focused, Input):
+                    line.replace(clean(event.text.strip()), *line.selection)
+                    self.text_changed(line.value)
+                return True
             is_done = await self.take_key(event)
             # Wait for the background result that the command expects, unless further key presses are waiting.
             if self._awaited is not None and not self.app.message_queue_size:
@@ -228,7 +234,7 @@ class CommandScreen(BaseScreen[Result], inherit_bindings=False):
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # Apply pasted text (`press` applies typed letters). `event.value` may be outdated, so use `event.input.value`.
+        # `event.value` may be outdated, so use `event.input.value`.
         event.stop()
         if event.input is self.focused:
             self.text_changed(event.input.value)

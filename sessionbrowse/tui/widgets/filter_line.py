@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from textual import events
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.widgets import Input
 
-from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.widgets.span_view import Bar
 
 
 class FilterInput(Input):
-    """A one-line text field; it removes control characters from pasted text."""
+    """A one-line text field, which has no blinking cursor."""
 
     ALLOW_SELECT = False
 
@@ -26,10 +24,6 @@ class FilterInput(Input):
     def on_mount(self) -> None:
         """Turn off the blinking of the text cursor."""
         self.cursor_blink = False
-
-    def on_paste(self, event: events.Paste) -> None:
-        # Only clean the text: Textual's own paste handler runs next, and inserts `event.text` into the field.
-        event.text = clean(event.text.strip())
 
 
 STATUS_CELLS, LEAST_ROOM = 46, 8

@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.events import Key, Paste
 
+from tests.support.change_helpers import Store
 from tests.support.terminal import Terminal
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source
+from tests.tui.changes.test_changes import hands_on, names_in
 from tests.tui.outside.test_terminal import PROJECT, leave, surroundings
 
 pytestmark = pytest.mark.slow
@@ -80,6 +83,21 @@ async def test_the_keys_after_an_answer_are_for_what_the_answer_opens(tmp_path: 
         await browser.press_at_once("g", "x", *to_it, first, "o", "o")
         assert browser.toasts() == ["Carried 12 entries to omp. u undoes."]
         assert browser.screen_name == "session"
+
+
+async def test_what_is_pasted_stands_there_before_the_next_key(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press("ctrl+r")
+        for event in (Paste("a name\x1b[31m"), Key("s", "s"), Key("enter", None)):
+            browser.app.post_message(event)
+        await browser.settle()
+        assert names_in(path) == ["a names"]
+        for event in (Key("slash", "/"), Paste("first"), Key("space", " "), Key("q", "q")):
+            browser.app.post_message(event)
+        await browser.settle()
+        assert "/first q" in browser.screen_text()
 
 
 async def keys_down_to(browser: Driven, verb: str) -> list[str]:
