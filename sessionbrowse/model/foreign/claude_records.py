@@ -239,7 +239,11 @@ def _split(text: str) -> tuple[list[str], str]:
     while (found := _FIRST.match(text)) is not None:
         first.append(found[0].strip())
         text = text[found.end() :]
-    while (found := _LAST.search(text)) is not None and (at := text.rfind(f"<{found[1]}>")) >= 0:
+    while (
+        text.rstrip().endswith(">")
+        and (found := _LAST.search(text)) is not None
+        and (at := text.rfind(f"<{found[1]}>")) >= 0
+    ):
         last.insert(0, text[at:].strip())
         text = text[:at].rstrip()
     return first + last, text

@@ -326,8 +326,9 @@ def _marks(path: str) -> Marks | None:
 
     try:
         with open(path, "rb") as file:
-            program = program_of_file(lambda size: pread(file.fileno(), size, 0))
-            marks = marks_of_program(program) if program is not None else marks_of_head(file.read(HEAD_BYTES))
+            head = file.read(HEAD_BYTES)
+            program = program_of_file(lambda size: head[:size] if size <= HEAD_BYTES else pread(file.fileno(), size, 0))
+            marks = marks_of_program(program) if program is not None else marks_of_head(head)
     except OSError:
         return None
     return marks if marks.agents else None
