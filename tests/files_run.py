@@ -1,4 +1,4 @@
-"""Count the files of the package of which a function runs in `sessionbrowse list --json`, threads included.
+"""Count the files of the package of which a function runs: in `sessionbrowse list --json`, or in a block of a test.
 
 `python -m tests.files_run ROOT` lists the sessions below ROOT, with an index that is made first, and prints the files.
 Modules and class bodies count as importing, not as running.
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -46,9 +47,11 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def _trace(found: Path, root: str) -> None:
-    """List the sessions in this process; write the files of which a function ran."""
+@contextmanager
+def files_entered() -> Iterator[set[str]]:
+    """Yield a set that has, after the block, the files of which a function ran in it, threads begun in it included."""
     seen: set[str] = set()
+    entered: set[str] = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         code, caller = frame.f_code, frame.f_back
@@ -57,17 +60,24 @@ def _trace(found: Path, root: str) -> None:
         if code.co_flags & inspect.CO_OPTIMIZED and not of_module:
             seen.add(code.co_filename)
 
-    from sessionbrowse.cli import main
-
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        status = main(["list", "--json", "--root", root])
+        yield entered
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
+        entered |= {str(Path(file).relative_to(PACKAGE)) for file in seen if Path(file).is_relative_to(PACKAGE)}
+
+
+def _trace(found: Path, root: str) -> None:
+    """List the sessions in this process; write the files of which a function ran."""
+    from sessionbrowse.cli import main
+
+    with files_entered() as entered:
+        status = main(["list", "--json", "--root", root])
     assert status == 0, status
-    inside = [Path(file) for file in seen if Path(file).is_relative_to(PACKAGE)]
-    found.write_text("\n".join(sorted(str(path.relative_to(PACKAGE)) for path in inside)))
+    found.write_text("\n".join(sorted(entered)))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -23,8 +23,12 @@ from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.widgets.filter_line import FilterLine
+from tests.files_run import files_entered
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, line, lines_of, user
 from tests.support.tui_support import Driven, browsing, demo_options
+
+MOST_FILES_OF_A_RENAME = 60
+"""Number of files of which a function runs; a larger one asks which of them are entered for trifles."""
 
 
 @pytest.fixture
@@ -87,6 +91,17 @@ async def test_rename_from_the_list_appends_the_name_shows_it_and_u_takes_it_bac
         assert "Undid the rename of" in browser.toasts()[-1]
         assert "first question" in browser.rows("#sessions")[0]
         assert path.read_bytes().startswith(before)
+
+
+async def test_few_files_take_part_from_enter_until_the_new_name_is_painted(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("ctrl+r")
+        await browser.type("port to uv")
+        with files_entered() as entered:
+            await browser.press("enter")
+        assert "port to uv" in browser.rows("#sessions")[0]
+    assert len(entered) <= MOST_FILES_OF_A_RENAME, sorted(entered)
 
 
 async def test_the_prompt_holds_the_present_name_and_an_empty_one_clears_it(store: Store) -> None:
