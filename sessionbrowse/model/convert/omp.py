@@ -116,7 +116,7 @@ def _to_pi(entry: Entry, whole: Entry, read_image: ReadImage) -> Entry:
 def _role_to_pi(entry: Entry, message: Entry, read_image: ReadImage) -> Entry:
     if message.get("excludeFromContext"):
         return wrapped(entry, "omp")
-    content = _inlined_list(_seen_by_model(message), read_image)
+    content = inlined({"content": _seen_by_model(message)}, read_image)["content"]
     return based(
         entry,
         {"type": "custom_message", "customType": ROLE_TYPE, "content": content, "display": True, "details": message},
@@ -234,12 +234,6 @@ def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
 def inlined(entry: Entry, read_image: ReadImage) -> Entry:
     """Return an entry with the data of its images in it, instead of references to omp's blob store."""
     return _with_blocks(entry, lambda block: _inlined_block(block, read_image))
-
-
-def _inlined_list(content: Json, read_image: ReadImage) -> Json:
-    if not isinstance(content, list):
-        return content
-    return [_inlined_block(block, read_image) if isinstance(block, dict) else block for block in content]
 
 
 def _inlined_block(block: Entry, read_image: ReadImage) -> Entry:

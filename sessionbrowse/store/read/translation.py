@@ -107,7 +107,7 @@ def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
         yield pread(descriptor, min(_BLOCK_BYTES, size - offset), offset)
 
 
-def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines that `bytes.split` would return for the whole content, without joining the pieces first."""
     carried: list[bytes] = []
     for piece in pieces:
@@ -218,7 +218,7 @@ def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
     names = _names_of(path, agent)
-    lines = _split(_pieces(path, descriptor, status.st_size))
+    lines = split_lines(_pieces(path, descriptor, status.st_size))
     return translate(agent, lines, path, names, brief=brief)
 
 
