@@ -92,7 +92,7 @@ class BrowseApp(Browser, inherit_bindings=False):
             if isinstance(first, FirstRows):
                 self.library.use_first_rows(first)
             elif first is not None:
-                self._take_event(first)
+                self._receive_event(first)
         return BrowseScreen(self.library)
 
     def on_mount(self) -> None:
@@ -135,7 +135,7 @@ class BrowseApp(Browser, inherit_bindings=False):
 
         recover_at_start(self)
 
-    def _take_event(self, event: MonitorEvent) -> None:
+    def _receive_event(self, event: MonitorEvent) -> None:
         """Pass an event of the disk monitor to the screens. Called in the thread that listens to the monitor."""
         self.scan_lane.deliver(Outcome(self.scan_lane.name, self.scan_lane.stamp, event, last=False))
 
@@ -181,7 +181,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         from sessionbrowse.services.background.programs import listen_to_monitor
 
         monitor.send(Painted())
-        listen_to_monitor(monitor, self._take_event)
+        listen_to_monitor(monitor, self._receive_event)
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""

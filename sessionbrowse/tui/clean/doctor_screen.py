@@ -192,9 +192,9 @@ class DoctorScreen(FindingsScreen[Finding]):
             def work(job: Job) -> dict[str, list[Finding]]:
                 return {one.path: findings_of(one, is_one=is_one) for one in changed}
 
-            self.lane("doctor", self._take).ask(work)
+            self.lane("doctor", self._receive).ask(work)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _receive(self, outcome: Outcome) -> None:
         if outcome.error is not None:
             self.browser.say(outcome.sentence, "error")
             return

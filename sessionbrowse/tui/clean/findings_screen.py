@@ -151,10 +151,10 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
             emit = at_most_every(REPORT_STEP_S, lambda done, total, name: job.emit((done, total, list(found))))
             return look(job, emit, found)
 
-        self.lane("findings", self._take_findings).ask(work)
+        self.lane("findings", self._receive_findings).ask(work)
         self.show_findings(self.findings)
 
-    def _take_findings(self, outcome: Outcome) -> None:
+    def _receive_findings(self, outcome: Outcome) -> None:
         found = outcome.value
         self._read = None
         if outcome.error is not None:

@@ -45,7 +45,7 @@ class WelcomeScreen(CommandScreen[None]):
         self.update_footer()
         roots = [place.root for place in self.browser.source.places]
         exists_many = self.browser.source.exists_many
-        self.lane("places", self._take_places).ask(lambda job: exists_many(roots))
+        self.lane("places", self._receive_places).ask(lambda job: exists_many(roots))
 
     def on_resize(self) -> None:
         """Lay the welcome window out for the new size of the screen."""
@@ -56,7 +56,7 @@ class WelcomeScreen(CommandScreen[None]):
         if len(self.browser.library):
             self.dismiss(None)
 
-    def _take_places(self, outcome: Outcome) -> None:
+    def _receive_places(self, outcome: Outcome) -> None:
         """Mark the searched directories that do not exist."""
         if isinstance(outcome.value, dict):
             self._exists = outcome.value

@@ -49,7 +49,7 @@ def begin_looks(screen: BrowseScreen, machines: Sequence[MachineSettings]) -> No
 
 
 def _lane(screen: BrowseScreen, name: str) -> Lane:
-    return screen.lane(f"look at {name}", partial(_take, screen))
+    return screen.lane(f"look at {name}", partial(_receive, screen))
 
 
 def _show_progress(screen: BrowseScreen, verb: str, done: int, total: int) -> None:
@@ -57,7 +57,7 @@ def _show_progress(screen: BrowseScreen, verb: str, done: int, total: int) -> No
     screen.refresh_header()
 
 
-def _take(screen: BrowseScreen, outcome: Outcome) -> None:
+def _receive(screen: BrowseScreen, outcome: Outcome) -> None:
     if outcome.error is not None:
         screen.browser.say(outcome.sentence, "error")
     elif not outcome.last:

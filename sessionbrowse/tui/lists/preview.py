@@ -61,7 +61,7 @@ class Preview:
         """Show the session under the cursor in the preview: its summary, and after a short delay its conversation."""
         summary = self._screen.subject
         self._loading.cancel()
-        self._screen.lane("preview", self.take).cancel()
+        self._screen.lane("preview", self.receive).cancel()
         in_place = self._in_place()
         if summary is None or in_place:
             self._resting.cancel()
@@ -101,7 +101,7 @@ class Preview:
             self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Read the session under the cursor in the background; `take` then shows its conversation.
+        """Read the session under the cursor in the background; `receive` then shows its conversation.
 
         With `follows`, a read that is still running ends first instead of being cancelled.
         """
@@ -124,7 +124,7 @@ class Preview:
                 raise NoSuchEntry(ENTRY_IS_GONE)
             return [rule(), *entry_document(session, index, now_ms)], hit[1]
 
-        lane = self._screen.lane("preview", self.take)
+        lane = self._screen.lane("preview", self.receive)
         (lane.follow if follows else lane.ask)(load)
 
     def sessions_changed(self, paths: Collection[str]) -> None:
@@ -143,7 +143,7 @@ class Preview:
             self._is_stale = False
             self.load()
 
-    def take(self, outcome: Outcome) -> None:
+    def receive(self, outcome: Outcome) -> None:
         """Show the conversation (or the error) of a session that was read, if the cursor is still on the session."""
         summary = self._screen.subject
         if summary is None or self._asked is None or summary.path != self._asked[0]:
@@ -278,9 +278,9 @@ class FamilyTotals:
             rows = count(UsageQuestion(family_of=path)).table.rows
             return path, _total(rows[0]) if rows else None
 
-        self._screen.lane("family", self._take).ask(work)
+        self._screen.lane("family", self._receive).ask(work)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _receive(self, outcome: Outcome) -> None:
         self._is_counting = False
         # If a total cannot be computed, the preview shows no total; the statistics screen reports the error.
         if outcome.error is None:

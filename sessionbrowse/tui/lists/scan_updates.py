@@ -64,13 +64,13 @@ class ScanUpdates:
             self._screen.state.awaits_project = False
             self._screen.refresh_rows()
 
-    def take_event(self, outcome: Outcome) -> None:
+    def receive_event(self, outcome: Outcome) -> None:
         """Handle an event of the disk monitor or of a scan: sessions found or gone, progress, or a failure."""
         screen = self._screen
         match MonitorFailed(outcome.sentence) if outcome.error is not None else outcome.value:
             case SessionsFound(summaries, done, total):
                 self.advance("reading", done, total)
-                self._take_found(summaries)
+                self._receive_found(summaries)
                 self.wait_little()
                 if total and screen.state.library.uses_first_rows:
                     # The monitor is reading session files already. Before that it sends all sessions of the index and
@@ -103,7 +103,7 @@ class ScanUpdates:
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self.refreshing.start(REFRESH_DELAY)
 
-    def _take_found(self, summaries: Sequence[Summary]) -> None:
+    def _receive_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
         # During a scan, update all screens only for changed sessions: there may be thousands of new sessions.
@@ -135,10 +135,10 @@ class ScanUpdates:
     def _ask_directories(self) -> None:
         """Check in the background which projects exist, which were moved, and which are inside repositories."""
         source, directories = self._screen.browser.source, self._screen.state.directories()
-        lane = self._screen.lane("directories", self._take_directories)
+        lane = self._screen.lane("directories", self._receive_directories)
         lane.ask(lambda job: directory_facts(source, directories))
 
-    def _take_directories(self, outcome: Outcome) -> None:
+    def _receive_directories(self, outcome: Outcome) -> None:
         facts, state = outcome.value, self._screen.state
         if isinstance(facts, DirectoryFacts):
             state.exists.update(facts.exists)
@@ -152,9 +152,9 @@ class ScanUpdates:
     def ask_pins(self) -> None:
         """Read in the background which sessions are pinned."""
         browser = self._screen.browser
-        self._screen.lane("pins", self._take_pins).ask(lambda job: browser.source.pins())
+        self._screen.lane("pins", self._receive_pins).ask(lambda job: browser.source.pins())
 
-    def _take_pins(self, outcome: Outcome) -> None:
+    def _receive_pins(self, outcome: Outcome) -> None:
         if outcome.error is not None:
             self._screen.browser.say(outcome.sentence, "error")
         elif isinstance(outcome.value, Pins):

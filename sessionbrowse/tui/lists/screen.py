@@ -108,7 +108,7 @@ class BrowseScreen(ListScreen):
         self.queries = Queries(view.queries)
         self.refresh_rows()
         self.call_after_refresh(self.updates.ask_pins)
-        self.adopt(self.browser.scan_lane, self.updates.take_event)
+        self.adopt(self.browser.scan_lane, self.updates.receive_event)
         self.set_interval(30, self.sessions_list.refresh)
         self.set_timer(PATIENCE_SECONDS, self.updates.stop_waiting)
 

@@ -143,7 +143,7 @@ class ListSearch:
             return False
         if not self._listens:
             self._listens = True
-            client.listen(lambda answer: self._screen.call_later(self.take, answer))
+            client.listen(lambda answer: self._screen.call_later(self.receive, answer))
         return True
 
     def ask(self, *, top: bool = False) -> None:
@@ -232,7 +232,7 @@ class ListSearch:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def take(self, answer: SearchAnswer | None) -> None:
+    def receive(self, answer: SearchAnswer | None) -> None:
         """Handle an answer of the search program; None means that the program has ended."""
         from sessionbrowse.services.background.search_messages import (
             HitPage,
@@ -247,9 +247,9 @@ class ListSearch:
                 self._ends += 1
                 self.ask()
             case HitPage(stamp=stamp) if stamp == self._stamp and not self._is_local:
-                self._take_page(answer)
+                self._receive_page(answer)
             case SessionHits(stamp=stamp, session=session) if stamp == self._stamp:
-                self._take_hits(session)
+                self._receive_hits(session)
             case SearchProgress(stamp=stamp) if stamp == self._stamp:
                 self._progress = answer
                 self._screen.refresh_sessions()
@@ -263,7 +263,7 @@ class ListSearch:
         # Textual paints at fixed intervals, and has just painted the typed letter: do not wait for its next frame.
         self._screen.set_timer(ANSWER_FRAME_SECONDS, self._screen.paint_now)
 
-    def _take_page(self, page: HitPage) -> None:
+    def _receive_page(self, page: HitPage) -> None:
         from sessionbrowse.services.search.ranked_page import corrected
         from sessionbrowse.tui.search.found_rows import merged
 
@@ -297,7 +297,7 @@ class ListSearch:
         found = [each for each in with_scattered_letters(query.words, self._state.chosen()) if each.path not in known]
         return [RankedSession(each, [], "some", 0.0) for each in found]
 
-    def _take_hits(self, session: RankedSession) -> None:
+    def _receive_hits(self, session: RankedSession) -> None:
         from sessionbrowse.tui.search.found_rows import with_hits_kept
 
         path = session.summary.path

@@ -45,7 +45,7 @@ class EntryPane:
         """Show the entry under the cursor; if the cursor has `moved` and moves quickly, wait until it rests."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
-        screen.lane("view", self.take).cancel()
+        screen.lane("view", self.receive).cancel()
         if session is None or index is None:
             self._make = None
             self.text.show([], empty="There is no entry to show.")
@@ -73,9 +73,9 @@ class EntryPane:
     def _ask(self) -> None:
         make, self._make = self._make, None
         if make is not None:
-            self._screen.lane("view", self.take).ask(make)
+            self._screen.lane("view", self.receive).ask(make)
 
-    def take(self, outcome: Outcome) -> None:
+    def receive(self, outcome: Outcome) -> None:
         """Show the result of the background job: the text of the entry under the cursor, or an error."""
         self.show_title()
         if outcome.error is not None:

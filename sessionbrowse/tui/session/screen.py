@@ -61,7 +61,7 @@ class SessionScreen(PanedScreen):
         self._left_folded: tuple[str, ...] = ()
         self._headed_label: LabelMark | None = None
         self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
-        self.tree_pane.wanted = (index, entry_id)
+        self.tree_pane.requested = (index, entry_id)
         self.tree_pane.state = TreeState(query=searched, whole=True)
         self.entry_pane = EntryPane(self, self.tree_pane)
 

@@ -71,7 +71,7 @@ def do_reload(screen: SessionScreen) -> None:
 def do_filter(screen: SessionScreen) -> None:
     """Open the search line of the tree, which searches while the user types."""
     tree = screen.tree_pane
-    tree.origin = tree.index
+    tree.searched_from = tree.index
     tree.filter_line.open("/", tree.state.query, "words that an entry must contain", replacing=True)
     tree.show_found()
 
@@ -80,7 +80,7 @@ def do_accept_filter(screen: SessionScreen) -> None:
     """Keep the search of the tree and focus the tree."""
     tree = screen.tree_pane
     screen.set_focus(tree.row_list)
-    tree.origin = None
+    tree.searched_from = None
     if not tree.state.query:
         tree.filter_line.close()
 

@@ -49,14 +49,15 @@ class TreePane:
         self.session: Session | None = None
         self.state = TreeState()
         self.shown = TreeRows()
-        self.wanted: tuple[int | None, str | None] = (None, None)
+        self.requested: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves with the next rows."""
-        self.origin: int | None = None
+        self.searched_from: int | None = None
         """Index of the entry to which the cursor returns if the user leaves the search line with Escape; else None."""
         self.cells_needed = 0
         """Width in cells into which every row shown so far fits."""
-        self._stood: int | None = None
-        self._read_again_at: tuple[Session, int] | None = None
+        self._last_entry: int | None = None
+        """Index of the entry that was under the cursor when rows were last shown."""
+        self._read_again_from: tuple[Session, int] | None = None
         """The session before it was read again, and the entry then under the cursor, until its new rows are shown."""
         self._leaf: int | None = None
         self._shows_answer_costs = False
@@ -111,8 +112,8 @@ class TreePane:
     def restore(self, view: SessionView) -> None:
         """Restore the saved cursor, unless the user opened the session at an entry; filter as the settings say."""
         self.state = replace(self.state, filter=self._screen.browser.options.settings.tree_filter)
-        if self.wanted == (None, None):
-            self.wanted = (None, view.entry)
+        if self.requested == (None, None):
+            self.requested = (None, view.entry)
 
     def view(self) -> SessionView | None:
         """Return the tree's cursor and folded branches, to save them; None before the session is read."""
@@ -125,17 +126,17 @@ class TreePane:
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
         """Show the session that was read from its file; with `follows_leaf`, a cursor at the leaf stays at the leaf."""
-        before, index = self.session, self.index
-        if before is not None and index is not None and self.wanted == (None, None):
-            at_end = follows_leaf and index == self.shown.nearest(before.leaf)
-            self.wanted, self._read_again_at = (None, session.leaf_id if at_end else before.ids[index]), (before, index)
-        if before is not None and len(session.ids) < len(before.ids):
+        old, index = self.session, self.index
+        if old is not None and index is not None and self.requested == (None, None):
+            at_end = follows_leaf and index == self.shown.nearest(old.leaf)
+            self.requested, self._read_again_from = (None, session.leaf_id if at_end else old.ids[index]), (old, index)
+        if old is not None and len(session.ids) < len(old.ids):
             # The file now has fewer entries: drop the rows, because their entries may no longer exist.
-            self.shown, self._stood = TreeRows(), None
+            self.shown, self._last_entry = TreeRows(), None
             self.row_list.set_rows([])
         # If a program has rewritten the file, an index may now belong to another entry. Then drop all cached costs, and
         # keep an index selected only if it still belongs to the same entry.
-        ids = before.ids if before is not None else ()
+        ids = old.ids if old is not None else ()
         if session.ids[: len(ids)] != ids:
             self._costs, self._style = None, replace(self._style, branch_costs={}, row_costs=None)
         self.row_list.marks = {
@@ -143,7 +144,7 @@ class TreePane:
         }
         self.session = session
         self._leaf = _row_of_leaf(session)
-        self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.take_texts))
+        self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.receive_texts))
         known = session.index_by_id
         indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
         self.show(replace(self.state, folded=indexes) if indexes else self.state)
@@ -151,29 +152,29 @@ class TreePane:
     # -- computing the rows -------------------------------------------------------------------------------------
 
     def show(self, state: TreeState) -> None:
-        """Compute in the background the tree's rows for a filter, search and folds; `take_rows` shows the rows."""
+        """Compute in the background the tree's rows for a filter, search and folds; `receive_rows` shows the rows."""
         self.state = state
         session, texts = self.session, self._texts
         if session is None or texts is None:
             return
-        before, room = self.shown, self.row_list.room_around
-        aim = find_again(session, *self.wanted)
-        aim = self._standing if aim is None else aim
+        shown_before, room = self.shown, self.row_list.room_around
+        near = find_again(session, *self.requested)
+        near = self._current_entry if near is None else near
         page = range(max(sum(room), self._screen.size.height))
         find_first = self._screen.browser.pattern_worker.first_spans
 
         def read_texts(shown: TreeRows) -> None:
             """Start reading the texts of the rows that will be visible; return when they are read or time is up."""
-            entry = cursor_entry(session, shown, aim)
+            entry = cursor_entry(session, shown, near)
             top = shown.rows.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
             top = max(0, min(top, len(shown.rows) - len(page)))
             done = texts.prepare(shown.rows.indexes, range(top, top + len(page)))
             if done is not None:
                 done.wait(ANSWER_SECONDS)
 
-        lane = self._screen.lane("rows", self.take_rows)
-        begin = len(session.parents) if aim is None else aim
-        lane.ask(lambda job: compute_rows(session, state, before, job, begin, read_texts, find_first))
+        lane = self._screen.lane("rows", self.receive_rows)
+        begin = len(session.parents) if near is None else near
+        lane.ask(lambda job: compute_rows(session, state, shown_before, job, begin, read_texts, find_first))
         self._screen.expect(lane)
 
     def search(self, query: str) -> None:
@@ -198,30 +199,30 @@ class TreePane:
 
     def leave_search(self) -> None:
         """End the search that the user is typing; the cursor returns to the entry where it was before."""
-        if self.origin is not None and self.session is not None and not self.state.whole:
-            self.wanted, self._read_again_at = (self.origin, self.session.ids[self.origin]), None
+        if self.searched_from is not None and self.session is not None and not self.state.whole:
+            self.requested, self._read_again_from = (self.searched_from, self.session.ids[self.searched_from]), None
         self.search("")
-        self.origin = None
+        self.searched_from = None
 
     def show_entry(self, entry_id: str | None, index: int | None = None) -> None:
         """Put the cursor on an entry, or on its nearest ancestor that has a row; with `index`, show hidden entries."""
-        self.wanted, self._read_again_at = (index, entry_id), None
+        self.requested, self._read_again_from = (index, entry_id), None
         self.show(self.state)
 
-    def take_rows(self, outcome: Outcome) -> None:
+    def receive_rows(self, outcome: Outcome) -> None:
         """Show the rows that the background job computed; the cursor stays on its entry or moves to an ancestor."""
         if isinstance(outcome.error, SessionBrowseError):
             self.filter_line.say([(outcome.error.sentence, "error")])
             return
         if outcome.error is not None:
             raise outcome.error
-        if self._read_again_at is not None:
-            read_before, index = self._read_again_at
+        if self._read_again_from is not None:
+            old, index = self._read_again_from
             if self.index is not None and self.index != index:
                 # The user has moved the cursor since the session was read again: it stays where the user put it.
-                self.wanted = (None, read_before.ids[self.index])
-            self._read_again_at = None
-        before = self._stood = self._standing
+                self.requested = (None, old.ids[self.index])
+            self._read_again_from = None
+        entry = self._last_entry = self._current_entry
         self.shown = outcome.value
         leaf = self.session.leaf if self.session is not None else None
         self._restyle(
@@ -229,7 +230,7 @@ class TreePane:
             leaf=leaf if leaf in self.rows.position_of else self._leaf,
             find=self._match_marks.of(self.state.query) if self.state.query else None,
         )
-        cursor = self._cursor_for(before)
+        cursor = self._cursor_for(entry)
         empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
         self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty, stops=self.shown.stops)
         self.row_list.border_title = tree_title(self.state)
@@ -239,7 +240,7 @@ class TreePane:
         self._count_costs()
         if self.filter_line.display:
             self.show_found()
-        if self.wanted == (None, None):
+        if self.requested == (None, None):
             self._screen.run_held()
 
     def show_found(self) -> None:
@@ -247,40 +248,40 @@ class TreePane:
         self.filter_line.say(found_status(self.state, self.shown))
 
     @property
-    def _standing(self) -> int | None:
+    def _current_entry(self) -> int | None:
         """Index of the entry under the cursor; while a query is typed, or without rows, of the last one under it."""
-        if self.origin is not None and self._screen.typing and not self.row_list.was_moved:
-            return self.origin
-        return self._stood if self.index is None else self.index
+        if self.searched_from is not None and self._screen.typing and not self.row_list.was_moved:
+            return self.searched_from
+        return self._last_entry if self.index is None else self.index
 
-    def _cursor_for(self, before: int | None) -> int | None:
-        """Return the index of the entry for the cursor: the requested entry, else `before`, else the leaf.
+    def _cursor_for(self, entry: int | None) -> int | None:
+        """Return the index of the entry for the cursor: the requested entry, else `entry`, else the leaf.
 
-        The requested entry is `self.wanted`. `before` is the entry that was under the cursor.
+        The requested entry is `self.requested`. `entry` is the entry that was under the cursor.
         """
         session = self.session
         assert session is not None
-        wanted = find_again(session, *self.wanted)
-        state, place = self.state, self.rows.position_of.get(-1 if wanted is None else wanted)
-        is_hidden = wanted is not None and (place is None or place not in (self.shown.stops or (place,)))
+        requested = find_again(session, *self.requested)
+        state, place = self.state, self.rows.position_of.get(-1 if requested is None else requested)
+        is_hidden = requested is not None and (place is None or place not in (self.shown.stops or (place,)))
         # If the search or the filter of the tree hides an entry to which the user goes, show more rows.
-        if is_hidden and self.wanted[0] is not None and (state.filter != "all" or self.shown.stops is not None):
+        if is_hidden and self.requested[0] is not None and (state.filter != "all" or self.shown.stops is not None):
             more = replace(state, filter="all") if self.shown.stops is None else replace(state, query="", whole=False)
             self.show(more)
         else:
-            if wanted is None and self.wanted[0] is not None:
+            if requested is None and self.requested[0] is not None:
                 self._screen.browser.say(ENTRY_IS_GONE, "warning")
-            self.wanted = (None, None)
-        return cursor_entry(session, self.shown, before if wanted is None else wanted)
+            self.requested = (None, None)
+        return cursor_entry(session, self.shown, entry if requested is None else requested)
 
     # -- painting -----------------------------------------------------------------------------------------------
 
     def prepare_texts(self, visible: range) -> None:
         """Start reading the texts of the visible rows, and delay painting by a few milliseconds until they are read."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
-            self._screen.expect(self._screen.lane("texts", self.take_texts))
+            self._screen.expect(self._screen.lane("texts", self.receive_texts))
 
-    def take_texts(self, outcome: Outcome) -> None:
+    def receive_texts(self, outcome: Outcome) -> None:
         """Paint the tree's rows again, because a background job has read the texts of the visible rows."""
         if outcome.error is not None:
             raise outcome.error
@@ -352,36 +353,36 @@ class TreePane:
 
     def _count_costs(self) -> None:
         """Compute in the background the costs that rows show; entries whose costs are cached are not read again."""
-        session, before, shown = self.session, self._costs, self.shown
+        session, known, shown = self.session, self._costs, self.shown
         shows_answers = self._shows_answer_costs
         if session is None or not (shows_answers or shown.rows.connected):
             return
 
         def count(job: Job) -> tuple[BranchCosts, Mapping[int, float], Mapping[int, float] | None]:
-            costs = branch_costs(session, before)
+            costs = branch_costs(session, known)
             begins = first_rows(costs, shown.rows.indexes) if shown.rows.connected else {}
             return costs, begins, row_costs(session, costs, shown.rows.position_of) if shows_answers else None
 
-        self._screen.lane("costs", self._take_costs).ask(count)
+        self._screen.lane("costs", self._receive_costs).ask(count)
 
-    def _take_costs(self, outcome: Outcome) -> None:
+    def _receive_costs(self, outcome: Outcome) -> None:
         # If the file can no longer be read, show no costs; the entry pane reports the error.
         self._costs, branches, rows = outcome.value if outcome.error is None else (None, {}, None)
         self._restyle(branch_costs=branches, row_costs=rows)
 
 
-def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int | None:
+def cursor_entry(session: Session, shown: TreeRows, entry: int | None) -> int | None:
     """Return the index of the entry for the cursor; None if the tree has no rows.
 
-    While a search hides rows, it is the hit nearest to `wanted`. Else it is `wanted` or its nearest ancestor that has a
-    row, else the entry of the last row. If `wanted` is None, the leaf is used instead.
+    While a search hides rows, it is the hit nearest to `entry`. Else it is `entry` or its nearest ancestor that has a
+    row, else the entry of the last row. If `entry` is None, the leaf is used instead.
     """
     if shown.stops is not None:
-        near = session.leaf if wanted is None else wanted
+        near = session.leaf if entry is None else entry
         near = len(session.parents) if near is None else near
         found = [shown.rows[position].index for position in shown.hits]
         return min(found, key=lambda hit: abs(hit - near), default=None)
-    nearest = shown.nearest(session.leaf if wanted is None else wanted)
+    nearest = shown.nearest(session.leaf if entry is None else entry)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index
 
 

@@ -29,7 +29,7 @@ class MatchMarks:
     def __init__(self, screen: CommandScreen[None], name: str, changed: Callable[[], object]) -> None:
         self._screen = screen
         self._changed = changed
-        self._lane = screen.lane(f"pattern-{name}", self._take)
+        self._lane = screen.lane(f"pattern-{name}", self._receive)
         self._pattern: str | None = None
         self._has_failed = False
         self._spans: dict[str, list[MatchSpan]] = {}
@@ -70,7 +70,7 @@ class MatchMarks:
         if rows:
             self._lane.ask(work)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _receive(self, outcome: Outcome) -> None:
         if isinstance(outcome.error, SessionBrowseError):
             self._has_failed = True
         elif outcome.error is not None:

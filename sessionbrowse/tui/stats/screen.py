@@ -183,26 +183,26 @@ class StatsScreen(CommandScreen[None]):
         client = self.browser.search_client
         self._stamp = client.stamp()
         if not self._text.strip():
-            self._take_paths(FoundPaths(self._stamp))
+            self._receive_paths(FoundPaths(self._stamp))
         elif client.start():
             client.send(FindPaths(self._stamp, self._text))
         else:
-            self._take_paths(FoundPaths(self._stamp, problem="The sessions cannot be searched."))
+            self._receive_paths(FoundPaths(self._stamp, problem="The sessions cannot be searched."))
 
     do_stats_again = _find
 
     def _receive(self, answer: SearchAnswer | None) -> None:
-        self.call_later(self._take_answer, answer)
+        self.call_later(self._receive_answer, answer)
 
-    def _take_answer(self, answer: SearchAnswer | None) -> None:
+    def _receive_answer(self, answer: SearchAnswer | None) -> None:
         if isinstance(answer, FoundPaths) and answer.stamp == self._stamp:
-            self._take_paths(answer)
+            self._receive_paths(answer)
         elif isinstance(answer, SearchStatus):
             if self._was_reading and not answer.reading and self._text.strip():
                 self._find()
             self._was_reading = answer.reading
 
-    def _take_paths(self, found: FoundPaths) -> None:
+    def _receive_paths(self, found: FoundPaths) -> None:
         """Compute the costs of the sessions that match the filter."""
         self._found = found
         paths = tuple(found.paths) if self._text.strip() else None
@@ -233,12 +233,12 @@ class StatsScreen(CommandScreen[None]):
             self._problem = "The costs of the sessions cannot be computed."
         else:
             self._is_counting, self._asked_at = True, time.monotonic()
-            lane = self.lane("stats", self._take)
+            lane = self.lane("stats", self._receive_usage)
             self.expect(lane)
             lane.ask(lambda _: count(question))
         self._show()
 
-    def _take(self, outcome: Outcome) -> None:
+    def _receive_usage(self, outcome: Outcome) -> None:
         self._is_counting = False
         if outcome.error is not None:
             self._problem = outcome.sentence
@@ -385,10 +385,10 @@ class StatsScreen(CommandScreen[None]):
         """Switch to the next sort order of the table: by cost, abandoned cost, tokens, time or name."""
         self._change(sort=after(ORDERS, self.question.sort))
 
-    def _ask_one_of(self, title: str, names: Sequence[str], now: str, take: Callable[[str], None]) -> None:
+    def _ask_one_of(self, title: str, names: Sequence[str], now: str, use: Callable[[str], None]) -> None:
         from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 
-        choices = [Choice(name, name, "shown now" if name == now else "", do=partial(take, name)) for name in names]
+        choices = [Choice(name, name, "shown now" if name == now else "", do=partial(use, name)) for name in names]
         ask(self.browser, title, [], choices)
 
     def _go(self, **changes: object) -> None:

@@ -544,11 +544,11 @@ async def test_rows_above_a_cursor_that_was_moved_stay_until_the_next_letter(dem
         screen = browser.app.screen
         assert isinstance(screen, BrowseScreen)
         stamp = screen.search._stamp
-        screen.search.take(HitPage(stamp, 0, [found_session("/a", 2), found_session("/b", 2)], ranking_follows=True))
+        screen.search.receive(HitPage(stamp, 0, [found_session("/a", 2), found_session("/b", 2)], ranking_follows=True))
         await browser.press("down", "down", "down", "down")
         before = browser.row_list("#sessions").keys[:5]
         best = [found_session("/c", 1), found_session("/b", 1, 5, first=7), found_session("/a", 3)]
-        screen.search.take(HitPage(stamp, 0, best, ranked=True))
+        screen.search.receive(HitPage(stamp, 0, best, ranked=True))
         await browser.settle()
         keys = browser.row_list("#sessions").keys
         assert keys[:5] == before
@@ -556,7 +556,7 @@ async def test_rows_above_a_cursor_that_was_moved_stay_until_the_next_letter(dem
         assert browser.row_list("#sessions").key == ("/b", 0, "user")
         # Nothing was moved since this letter: the best stand where they belong.
         await browser.press("backspace")
-        screen.search.take(HitPage(screen.search._stamp, 0, best, ranked=True))
+        screen.search.receive(HitPage(screen.search._stamp, 0, best, ranked=True))
         await browser.settle()
         assert browser.row_list("#sessions").keys[0] == "/c"
         assert browser.row_list("#sessions").cursor == 0
@@ -589,8 +589,8 @@ async def test_answers_to_older_questions_are_dropped(demo: dict[str, Any]) -> N
         screen = browser.app.screen
         assert isinstance(screen, BrowseScreen)
         before = browser.row_list("#sessions").keys
-        screen.search.take(HitPage(screen.search._stamp - 1, 0, []))
-        screen.search.take(SearchProgress(screen.search._stamp - 1, 0, 0))
+        screen.search.receive(HitPage(screen.search._stamp - 1, 0, []))
+        screen.search.receive(SearchProgress(screen.search._stamp - 1, 0, 0))
         assert browser.row_list("#sessions").keys == before
 
 
