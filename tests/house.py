@@ -87,7 +87,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the same words, orders and options in all commands, and names of projects kept": 120,
     "exports: rendered Markdown, readable calls, the conversation first, a proposed name": 78,
     "problems listed while sessions are read, the end of a conversation in its preview, the name of a fork": 62,
-    "sessions of Claude Code and Codex: read, listed, searched, resumed, deleted": 1_195,
+    "sessions of Claude Code and Codex: read, listed, searched, resumed, deleted": 1_183,
     "all files of a session of Claude Code or Codex, safe deletion, compressed sessions, names": 152,
     "whose sessions are listed; titles, counts and masked copies of sessions of Claude Code and Codex": 215,
     "answers counted once, whole outputs, titles in a database, copies named, of Claude Code and Codex": 100,
