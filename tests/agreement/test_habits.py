@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from sessionbrowse.tui.commands.contexts import LIST, SESSION, SESSIONS, TREE, TYPING
+from sessionbrowse.tui.commands.command import LIST, SESSION, SESSIONS, TREE, TYPING
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import BY_ID, WHILE_TYPING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sessionbrowse.tui.commands import contexts
+from sessionbrowse.tui.commands import command as contexts
 from sessionbrowse.tui.commands.command import Command, key_label
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS

@@ -15,7 +15,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.cli.parser import AGENT_NAMES
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.commands.contexts import CONTEXT_STACKS, EVERYWHERE
+from sessionbrowse.tui.commands.command import CONTEXT_STACKS, EVERYWHERE
 from tests.documentation.make_docs import DOCS, pages
 from tests.documentation.screen_pages import SCREENS
 from tests.support.mirrors import mirror

@@ -10,8 +10,7 @@ from textual import events
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import session_parts
-from sessionbrowse.tui.commands.command import CUSTOM, Command, CommandContext
-from sessionbrowse.tui.commands.contexts import PROJECTS
+from sessionbrowse.tui.commands.command import CUSTOM, PROJECTS, Command, CommandContext
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, paragraph

@@ -15,7 +15,7 @@ from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, size
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
-from sessionbrowse.tui.commands.contexts import CLEANUP
+from sessionbrowse.tui.commands.command import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph

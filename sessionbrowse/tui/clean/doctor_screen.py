@@ -23,8 +23,7 @@ from sessionbrowse.tui.changes.session_titles import count_done, session_items, 
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
-from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.commands.contexts import DOCTOR
+from sessionbrowse.tui.commands.command import DOCTOR, CommandContext
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask

@@ -15,7 +15,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
-from sessionbrowse.tui.commands.contexts import REVIEW
+from sessionbrowse.tui.commands.command import REVIEW
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, named, one_line, pad, right_aligned

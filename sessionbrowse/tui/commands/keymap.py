@@ -9,17 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.config import Habits
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import NAMED_KEYS, Command, is_key, key_label, key_name, sign_of
-from sessionbrowse.tui.commands.contexts import (
+from sessionbrowse.tui.commands.command import (
     CONTEXT_STACKS,
     EVERYWHERE,
     LIST,
+    NAMED_KEYS,
     PREVIEW,
     PROJECTS,
     SESSION,
     SESSIONS,
     TREE,
     VIEW,
+    Command,
+    is_key,
+    key_label,
+    key_name,
+    sign_of,
 )
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 

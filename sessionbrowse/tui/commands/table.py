@@ -1,8 +1,8 @@
 """The table of all commands, from which footer, palette, help and the key table of docs/keys.md are made.
 
-`command.py` defines the type of a row, and the functions that return why a command is unavailable. The function of a
-command is the screen's method `do_<id>`, or is in a module that `tui/handlers.py` lists. `contexts.py` defines the
-contexts of commands, `keymap.py` finds the keys for the user's settings.
+`command.py` defines the type of a row, the contexts of commands, and the functions that return why a command is
+unavailable. The function of a command is the screen's method `do_<id>`, or is in a module that `tui/handlers.py` lists.
+`keymap.py` finds the keys for the user's settings.
 """
 
 from __future__ import annotations
@@ -13,12 +13,33 @@ from msgspec.structs import replace
 
 from sessionbrowse.tui.commands.command import (
     CHANGE,
+    CLEANUP,
+    DIALOG,
+    DOCTOR,
+    EVERYWHERE,
     FIND,
+    HELP,
+    LIST,
     MOVE,
     OPEN,
+    OVERLAY,
+    PREVIEW,
     PROGRAM,
+    PROJECTS,
+    PROMPT,
+    REVIEW,
+    SEARCHING,
+    SESSION,
+    SESSIONS,
     SHOW,
+    STATS,
+    TREE,
     TREE_GROUP,
+    TREE_LINE,
+    TYPING,
+    VIEW,
+    WELCOME,
+    WORKING,
     Command,
     agent_does_it,
     agent_goes_there,
@@ -41,29 +62,6 @@ from sessionbrowse.tui.commands.command import (
     needs_scopes,
     needs_session,
     row,
-)
-from sessionbrowse.tui.commands.contexts import (
-    CLEANUP,
-    DIALOG,
-    DOCTOR,
-    EVERYWHERE,
-    HELP,
-    LIST,
-    OVERLAY,
-    PREVIEW,
-    PROJECTS,
-    PROMPT,
-    REVIEW,
-    SEARCHING,
-    SESSION,
-    SESSIONS,
-    STATS,
-    TREE,
-    TREE_LINE,
-    TYPING,
-    VIEW,
-    WELCOME,
-    WORKING,
 )
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from sessionbrowse.agents.base import expand_home
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.contexts import DIALOG, PROMPT
+from sessionbrowse.tui.commands.command import DIALOG, PROMPT
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from sessionbrowse.tui.commands.command import CUSTOM, GROUPS, MOVE, Command, CommandContext, has_words
-from sessionbrowse.tui.commands.contexts import HELP, OVERLAY
+from sessionbrowse.tui.commands.command import CUSTOM, GROUPS, HELP, MOVE, OVERLAY, Command, CommandContext, has_words
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.dialogs.text_window import TextWindow

@@ -10,8 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from sessionbrowse.model.listing.picker import fuzzy
-from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext, has_words
-from sessionbrowse.tui.commands.contexts import OVERLAY
+from sessionbrowse.tui.commands.command import MOVE, OVERLAY, Command, CommandContext, has_words
 from sessionbrowse.tui.paint.spans import Line, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 from sessionbrowse.tui.widgets.filter_line import FilterInput

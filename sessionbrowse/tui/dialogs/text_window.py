@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.contexts import OVERLAY, WORKING
+from sessionbrowse.tui.commands.command import OVERLAY, WORKING
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.shell.command_screen import CommandScreen

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from sessionbrowse import text
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.contexts import WELCOME
+from sessionbrowse.tui.commands.command import WELCOME
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, agent_span, pad

@@ -7,7 +7,7 @@ from functools import partial
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
+from sessionbrowse.tui.commands.command import SEARCHING, TYPING
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.library import FOUND_SORTS, SORTS, Folding, after
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen

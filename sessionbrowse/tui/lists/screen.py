@@ -14,8 +14,7 @@ from textual.content import Content
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.text import plural, width
-from sessionbrowse.tui.commands.command import Command, CommandContext
-from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
+from sessionbrowse.tui.commands.command import LIST, PREVIEW, PROJECTS, SESSIONS, Command, CommandContext
 from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key, same_names
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates

@@ -20,8 +20,16 @@ from sessionbrowse.services.resume.custom_commands import (
 )
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason, changes_are_off
-from sessionbrowse.tui.commands.contexts import LIST, SESSION
+from sessionbrowse.tui.commands.command import (
+    CUSTOM,
+    CUSTOM_ID,
+    LIST,
+    SESSION,
+    Command,
+    CommandContext,
+    Reason,
+    changes_are_off,
+)
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.shell.command_screen import CommandScreen

@@ -11,8 +11,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import LabelMark, Session
-from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.commands.contexts import LIST, SESSION, TREE, TREE_LINE, VIEW
+from sessionbrowse.tui.commands.command import LIST, SESSION, TREE, TREE_LINE, VIEW, CommandContext
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import line_width, one_line

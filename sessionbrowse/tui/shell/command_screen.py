@@ -18,8 +18,7 @@ from textual.widgets import Input
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Command, CommandContext
-from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TYPING
+from sessionbrowse.tui.commands.command import EVERYWHERE, PROJECTS, REVIEW, TYPING, Command, CommandContext
 from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor

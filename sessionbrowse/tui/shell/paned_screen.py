@@ -11,8 +11,7 @@ from textual import events
 from textual.timer import Timer
 from textual.widget import Widget
 
-from sessionbrowse.tui.commands.command import MOVE, Command
-from sessionbrowse.tui.commands.contexts import SESSION, SESSIONS, TREE
+from sessionbrowse.tui.commands.command import MOVE, SESSION, SESSIONS, TREE, Command
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList

@@ -21,8 +21,7 @@ from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST, name_of
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.commands.contexts import STATS
+from sessionbrowse.tui.commands.command import STATS, CommandContext
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.library import after
 from sessionbrowse.tui.data.source import SessionUpdates

@@ -10,14 +10,15 @@ from sessionbrowse.model.search.query import FILTERS
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.clean.redact_session import ReviewScreen
-from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext, key_label, key_name
-from sessionbrowse.tui.commands.contexts import (
+from sessionbrowse.tui.commands.command import (
     CLEANUP,
     CONTEXT_STACKS,
     DIALOG,
     DOCTOR,
+    GROUPS,
     HELP,
     LIST,
+    MOVE,
     OVERLAY,
     PREVIEW,
     PROJECTS,
@@ -33,6 +34,9 @@ from sessionbrowse.tui.commands.contexts import (
     VIEW,
     WELCOME,
     WORKING,
+    CommandContext,
+    key_label,
+    key_name,
 )
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS

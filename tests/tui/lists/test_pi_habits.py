@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.config import Settings, parse_settings
-from sessionbrowse.tui.commands.command import key_label
-from sessionbrowse.tui.commands.contexts import CONTEXT_STACKS
+from sessionbrowse.tui.commands.command import CONTEXT_STACKS, key_label
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import BY_ID
 from tests.support.tui_support import Driven, browsing, demo_options
