@@ -9,13 +9,13 @@ from textual import events
 
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.commands.command import CUSTOM, PROJECTS, Command, CommandContext
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, paragraph
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.shell.change_plan import session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 
 _KEY_CELLS, _TITLE_CELLS = 4, 14

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.delete import outermost
 from sessionbrowse.store.write.write_checks import Target
-from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import (
+    ChangePlan,
+    ChangeRun,
+    count_done,
+    session_items,
+    session_parts,
+    sessions_named,
+)
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 

@@ -10,10 +10,9 @@ from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.paint.spans import one_line, quoted
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 

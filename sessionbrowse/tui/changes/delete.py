@@ -12,10 +12,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, outermost, plan_delete
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.paint.spans import Line, named
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun, count_done, session_items, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WORD = "permanent"

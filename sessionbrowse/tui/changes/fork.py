@@ -12,13 +12,12 @@ from sessionbrowse.services.change.fork import Forked, fork, name_at
 from sessionbrowse.store.find.directories import given
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import paragraph, prompt
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, named, project_name, quoted
 from sessionbrowse.tui.reading.views import ViewedEntry
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 

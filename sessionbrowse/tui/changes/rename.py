@@ -11,11 +11,10 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.paint.spans import Line, named, one_line, quoted
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts, sessions_named
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"

@@ -22,11 +22,10 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean, parse_time, plural
 from sessionbrowse.tui.changes.change_runner import listed_in, paths_of
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask, paragraph
 from sessionbrowse.tui.paint.spans import GLYPHS, named, one_line, quoted
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import MOST_OPENED, ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.paint.spans import Line, named
+from sessionbrowse.tui.shell.change_plan import session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 FORMAT_OF_ENDING = {

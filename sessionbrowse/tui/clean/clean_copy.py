@@ -8,14 +8,13 @@ from functools import partial
 
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.text import clean, plural, shorten_home, size
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, named, quoted
 from sessionbrowse.tui.resume.resume import repair_first
 from sessionbrowse.tui.session.screen import SessionScreen
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 
 LARGE_RESULT = 16 * 1024
 """Size in bytes above which `shrink` drops the output of a tool."""

@@ -13,7 +13,6 @@ from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.transaction.change_context import Progress
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, size
-from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.command import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
@@ -22,7 +21,7 @@ from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, pad, right_aligned
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun, count_done, session_items, session_parts
 
 _WHY = {
     "empty": "The session has no answer from a model.",

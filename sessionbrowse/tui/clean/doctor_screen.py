@@ -19,7 +19,6 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out_shown
 from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
-from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
@@ -33,7 +32,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, pad
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun, count_done, session_items, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _KIND_CELLS = 20

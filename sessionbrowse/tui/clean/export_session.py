@@ -10,13 +10,12 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.redact import Review
 from sessionbrowse.services.export.export import FORMATS, Format, export, export_redacted, export_to
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
 from sessionbrowse.tui.copying import copy_found
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph
 from sessionbrowse.tui.outside.viewer import open_file
-from sessionbrowse.tui.shell.change_plan import ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _TITLES = {

@@ -12,14 +12,13 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.redact import Review, Suspect, context_of, redact, review_secrets
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.command import REVIEW
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, named, one_line, pad, right_aligned
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _MASK_CELLS = 22

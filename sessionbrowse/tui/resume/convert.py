@@ -10,12 +10,11 @@ from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import named
 from sessionbrowse.tui.resume.resume import resume_path
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 

@@ -26,13 +26,12 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import session_items, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.copying import copy_found
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, one_line, quoted
-from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun, session_items, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WAYS: dict[ResumeIn, str] = {

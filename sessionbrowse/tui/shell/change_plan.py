@@ -1,11 +1,16 @@
-"""The plan of the changes that a command makes, and the protocol of `changes.change_runner`, which executes it."""
+"""Changes as commands plan them: the plan, the protocol of its runner, and the words for the changed sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
+
+from sessionbrowse.text import local_time, plural, size
+from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, agent_span, fit, named, project_name, quoted, sides
 
 if TYPE_CHECKING:
     from sessionbrowse.errors import UnsafeEntry
@@ -88,3 +93,49 @@ class Changes(Protocol):
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
+
+
+# ---- sessions in plans, toasts and dialogs ------------------------------------------------------------------------
+
+MOST_OPENED = 200
+"""Maximum number of session files to open for the titles in the undo history or in the list of the trash."""
+
+
+def sessions_named(summaries: Sequence[Summary]) -> str:
+    """Return the quoted title of a single session; for several sessions, the number, such as `3 sessions`."""
+    return quoted(named(summaries[0])) if len(summaries) == 1 else plural(len(summaries), "session")
+
+
+def session_items(
+    changes: Changes, sessions: Iterable[Summary], make: Callable[[Target, ChangeRun], ChangeResult]
+) -> list[ChangeItem]:
+    """Return the items of a plan that makes the same change to each session."""
+    return [ChangeItem(named(one), partial(make, changes.target(one))) for one in sessions]
+
+
+def count_done(done: Sequence[object], chosen: Sequence[Summary]) -> str:
+    """Return words for changed sessions: the title of a single one, else the number of those that were changed."""
+    return sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+
+
+def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:
+    """Return the rows that name the chosen sessions in a dialog: agent, title, directory; at most `most` of them."""
+    titles = [named(one) for one in chosen]
+    alike = {title for title in titles if titles.count(title) > 1} if len(chosen) <= MOST_OPENED else set()
+    parts: list[Part] = [FittedPart(partial(_row, one, home, named(one) in alike)) for one in chosen[:most]]
+    if len(chosen) > most:
+        parts.append(LinePart([(f"  … and {len(chosen) - most:,} more", "dim")]))
+    return [*parts, LinePart([])]
+
+
+def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
+    where: Line = [agent_span(summary.agent), (" ", ""), (named(summary), "title")]
+    if summary.cwd:
+        where.append((f"  {project_name(summary.cwd, home)[0]}", "dim"))
+    if not is_alike:
+        return fit(where, width)
+    # Sessions with the same title also get date, number of messages and size.
+    at = local_time(summary.modified) if summary.modified is not None else None
+    day = f"{at:%Y-%m-%d %H:%M} · " if at is not None else ""
+    facts = f"{day}{plural(summary.message_count, 'message')} · {size(summary.bytes)}"
+    return sides(where, [(f"  {facts}", "dim")], width, least=20)

@@ -18,10 +18,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.write_checks import Target
-from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.text_window import ProgressScreen
-from sessionbrowse.tui.shell.change_plan import ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeRun, session_parts
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.files_run import files_entered
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, line, lines_of, user
