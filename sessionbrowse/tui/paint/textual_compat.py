@@ -128,6 +128,12 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
     def _end_mount(self) -> None:
         self._mount_ended.set()
 
+    @on(events.Resize)
+    def _old_size_reported(self, event: events.Resize) -> None:
+        # Textual repeats each size to the screen. If two sizes wait, it would lay out one, then the other, for ever.
+        if event.size != self.app.size:
+            event.prevent_default()
+
     @cached_property
     def _update_timer(self) -> Timer:
         return self.set_interval(FRAME_SECONDS, self._on_timer_update, name="screen_update", pause=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.geometry import Size
 from textual.widgets import Input
 
 from sessionbrowse.config import Settings
@@ -244,6 +245,20 @@ async def test_copying_says_what_was_copied(demo: dict) -> None:
         await browser.press("y", "p")
         assert browser.app.clipboard == browser.row_list("#sessions").key
         assert browser.toasts()[0].startswith("Copied the path of the session's file")
+
+
+async def test_two_sizes_that_wait_at_once_do_not_lay_out_each_other_for_ever(demo: dict) -> None:
+    """As at the start in a terminal that is no kind of terminal for Rich, which guesses 80 × 25."""
+    async with browsing(size=(80, 25), **demo) as browser:
+        now = Size(80, 24)
+        browser.app._size = now
+        for size in (Size(80, 26), now):
+            browser.app.screen.post_message(events.Resize(size, size))
+            browser.app.screen.call_later(
+                lambda: None
+            )  # A message between two sizes, which Textual would else make one.
+        await browser.settle()
+        assert browser.app.screen.size == now
 
 
 async def test_every_size_shows_the_list_and_a_way_to_the_other_panes(demo: dict) -> None:
