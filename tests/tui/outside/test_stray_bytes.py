@@ -25,7 +25,7 @@ from sessionbrowse.tui.shell.browser import Browser
 told, press = int(sys.argv.pop()), Browser._press
 async def press_and_tell(app, key):
     await press(app, key)
-    if key.key == "f12":
+    if getattr(key, "key", "") == "f12":
         os.write(told, b".")
 Browser._press = press_and_tell
 main()
@@ -35,6 +35,8 @@ QUIT = b"q\x03"
 ANSWER_SECONDS, MOST_SECONDS = 1.0, 10.0
 """Within how many seconds a key is answered; and on a machine that is busy with other work, one in a thousand."""
 LEAVE_SECONDS = 60.0
+QUITTING_SECONDS = 8.0
+"""Within how many seconds the key that quits has given the terminal back, or has closed only a window."""
 FRAGMENTS = (
     *(b"\x1b", b"\x1b[", b"\x1bO", b"\x1b]", b"\x1bP", b"\x1b_G", b"\x1b]52;c;", b"\x1b]11;rgb:", b"\x07", b"\x1b\\"),
     *(b"\x1b[M", b"\x1b[M \xff\xfe", b"\x1b[<", b"\x1b[<0;200;3M", b"\x1b[<64;1;1M", b"\x1b[1114112u", b"\x1b[97;;"),
@@ -99,12 +101,10 @@ class Watched:
             try:
                 self.terminal.press(ESCAPE)
                 self.terminal.until_quiet(0.15, 1)
-                seen, answered = len(self.terminal.seen), time.perf_counter() + MOST_SECONDS
                 # When the browser has left, the terminal makes a signal of this key: it is not pressed again too soon.
-                self.terminal.press("\x03")
-                while len(self.terminal.seen) == seen and not self._has_left() and time.perf_counter() < answered:
+                pressed = self.terminal.press("\x03")
+                while not self._has_left() and time.perf_counter() < pressed + QUITTING_SECONDS:
                     self.terminal.until_quiet(0.05, 0.05)
-                self.terminal.until_quiet(0.3, 1)
             except OSError:
                 break
         self.check_end()
