@@ -178,6 +178,15 @@ async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: d
         assert "✗ 4 problems (!)" in browser.screen_text().split("\n")[0]
 
 
+async def test_the_header_fits_a_new_width_before_the_cursor_moves(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        assert "entries" in browser.screen_text().split("\n")[0]
+        await browser.pilot.resize_terminal(70, 24)
+        await browser.settle()
+        assert "entries" not in browser.screen_text().split("\n")[0]
+
+
 async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
