@@ -171,30 +171,13 @@ class CodePart:
         return "\n".join(self._code.lines[self._first : self._end])
 
 
-_JSON_LINE = re.compile(r'(\s*)("(?:[^"\\]|\\.)*")(:?)(.*)')
-_JSON_WORD = re.compile(r"\s*(?:true|false|null),?\s*")
-_JSON_NUMBER = re.compile(r"\s*-?\d[\d.eE+-]*,?\s*")
+_JSON_PIECES = re.compile(
+    r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*(?=,?\s*$))'
+    r"|(?P<keyword>(?:true|false|null)(?=,?\s*$))|(?P<dim>[\s{}\[\],:]+)|.+"
+)
+"""The pieces of a line of indented JSON; the name of a group is the role in which its text is shown."""
 
 
 def style_json(line: str) -> Line:
     """Return one line of indented JSON as coloured pieces of text (spans)."""
-    match = _JSON_LINE.fullmatch(line)
-    if match is None:
-        return _json_value(line)
-    indent, string, colon, rest = match.groups()
-    if colon:
-        return [(indent, ""), (string, "name"), (colon, "dim"), *_json_value(rest)]
-    return [(indent, ""), (string, "string"), (rest, "dim")]
-
-
-def _json_value(piece: str) -> Line:
-    stripped = piece.strip()
-    if stripped.startswith('"'):
-        return [(piece, "string")]
-    if _JSON_WORD.fullmatch(piece):
-        return [(piece, "keyword")]
-    if _JSON_NUMBER.fullmatch(piece):
-        return [(piece, "number")]
-    if stripped and all(character in "{}[],: " for character in stripped):
-        return [(piece, "dim")]
-    return [(piece, "string")]
+    return [(piece[0], piece.lastgroup or "string") for piece in _JSON_PIECES.finditer(line)]
