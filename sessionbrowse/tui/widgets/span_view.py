@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import Reactive
-from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from sessionbrowse.tui.paint import theme
@@ -33,24 +32,6 @@ class SteadyBar(ScrollBar):
         """Redraw the scroll bar if its thumb moved visibly."""
         if self._thumb(old) != self._thumb(new):
             self.refresh()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the cells of the scroll bar; equal cells share one strip object, to save time."""
-        bar = self.render()
-        if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
-            return super().render_lines(crop)
-        back, thumb = bar.style.bgcolor, bar.style.color
-        if back is None or thumb is None:
-            return super().render_lines(crop)
-        cells = bar.render_bar(
-            self.size.height, bar.virtual_size, bar.window_size, bar.position, bar.thickness, True, back, thumb
-        ).segments[crop.y : crop.bottom]
-        behind = self.visual_style.rich_style
-        strips = {cell: Strip([cell], bar.thickness).apply_style(behind) for cell in set(cells)}
-        for line_filter in self.get_line_filters():
-            background = self.background_colors[1]
-            strips = {cell: strip.apply_filter(line_filter, background) for cell, strip in strips.items()}
-        return [strips[cell] for cell in cells]
 
     def _thumb(self, position: float) -> int:
         """Return the start of the scroll bar's thumb in eighths of a cell, the precision with which it is drawn."""
