@@ -268,11 +268,8 @@ class Page:
         summary = candidate.summary
         if not any(candidate.named) or (candidate.found and min(candidate.named) == 0):
             return []
-        kinds = [
-            ("name", summary.name or ""),
-            *(("label", text) for text in summary.labels),
-            ("directory", summary.cwd),
-        ]
+        labels = [("label", text) for text in summary.labels]
+        kinds = [("name", summary.name or ""), *labels, ("directory", summary.cwd)]
         found = [
             (snippet_of(text, evidence, self._rarities), role, worth(self._rarities, evidence.weights))
             for role, text in kinds

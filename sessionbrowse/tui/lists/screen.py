@@ -263,7 +263,7 @@ class BrowseScreen(ListScreen):
         self.place = (self.name, self.state.shown_project, self.state.searched, self.state.archived)
         found = self.search.rows()
         self._rows = self.state.session_rows() if found is None else found
-        keys = list(map(_key_of, self._rows))
+        keys = [row.summary.path if isinstance(row, SessionRow) else row.key for row in self._rows]
         sessions, library = self.sessions_list, self.state.library
         if not self.state.searched:
             sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
@@ -452,7 +452,3 @@ def _style_of(screen: BrowseScreen) -> ListStyle:
 
 def _sessions_in(rows: Iterable[FoundRow]) -> Iterable[SessionRow]:
     return (row for row in rows if isinstance(row, SessionRow))
-
-
-def _key_of(row: FoundRow) -> Hashable:
-    return row.summary.path if isinstance(row, SessionRow) else row.key
