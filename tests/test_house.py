@@ -94,6 +94,7 @@ def mapped(text: str, heading: str) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_map_names_the_file_of_every_key() -> None:
     text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
     found: dict[str, set[str]] = {}

@@ -476,6 +476,7 @@ JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON_VALUES)
+@pytest.mark.slow
 def test_json_is_exact_and_safe_to_print(value: Any) -> None:
     document = t.json_exact(value)
     document.encode()

@@ -137,6 +137,7 @@ def make_world(dice: random.Random) -> World:
 
 @given(st.integers(0, 10**9))
 @settings(max_examples=300, deadline=None)
+@pytest.mark.slow
 def test_a_store_costs_what_its_distinct_requests_cost(seed: int) -> None:
     dice = random.Random(seed)
     world = make_world(dice)

@@ -191,6 +191,7 @@ def test_nothing_is_found_in_a_sound_session(tmp_path: Path, agent: str, seed: i
     assert examine(str(path), agent).damage == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["pi", "omp"])
 def test_mutated_sessions_are_mended_with_all_readable_entries(tmp_path: Path, agent: str):
     path = tmp_path / "session.jsonl"

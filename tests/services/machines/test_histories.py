@@ -182,6 +182,7 @@ def live_many(
         machine.home.mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "recent_s"), CASES)
 def test_a_whole_look_leaves_equal_files_and_a_broken_one_beginnings(
     form: str, recent_s: float, make_machine: MakeMachine, at_sending: Callable[[Callable[[], None]], None]

@@ -35,6 +35,7 @@ def outlined(root: Path, path: Path) -> tuple[EntryOutline | None, EntryOutline]
     return outline_of(index, snapshot.rows[str(path)]), read
 
 
+@pytest.mark.slow
 def test_an_outline_agrees_with_the_tree_of_sessions_with_branches_and_compactions(tmp_path: Path) -> None:
     rng = random.Random("outline")
     for number in range(40):
