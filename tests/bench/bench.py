@@ -30,6 +30,7 @@ FULL_SPECS = {
     "line-text": StoreSpec("line-text", "line", 1, 200_000_000),
     "line-image": StoreSpec("line-image", "line", 1, 200_000_000),
     "chain": StoreSpec("chain", "chain", 1, 128_000_000, 100_000),
+    "long": StoreSpec("long", "chain", 1, 30_000_000, 10_000),
     "branches": StoreSpec("branches", "branches", 1, 100_000_000, 5_000),
 }
 QUICK_PART = 20

@@ -483,7 +483,7 @@ def _chain(spec: StoreSpec, store: Store) -> int:
     sizes = Sizes(rng)
     with _SessionFile(store, "long-story", LAST_DAY_MS - LONG_MS, sizes, rng, most=200_000) as writer:
         writer.start()
-        while writer.entries < spec.entries - 60:
+        while writer.entries < spec.entries - 100:
             left = max(1.0, (spec.bytes - writer.bytes) / (spec.entries - writer.entries))
             mean = writer.bytes / writer.entries
             writer.scale = max(0.05, min(4.0, writer.scale * (left / mean) ** 0.05))
