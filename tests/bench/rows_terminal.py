@@ -27,7 +27,7 @@ def row_terminal(bench: Bench) -> list[Line]:
         terminal.until_quiet(1.0)
         cursor = _sent(terminal, [DOWN] * many + [UP] * many)
         filters = [size for _ in range(5) for size in (_sent(terminal, ["/"]) + _sent(terminal, [ESCAPE]))]
-        others = _sent(terminal, [PAGE_DOWN, PAGE_UP, "?", ESCAPE, "/", "t", "e", BACKSPACE, ESCAPE, "v", "v"])
+        others = _sent(terminal, [PAGE_DOWN, PAGE_UP, "?", ESCAPE, "/", "t", "e", BACKSPACE, ESCAPE, ESCAPE, "v", "v"])
         slow = [_shown_slowly(terminal, key) for key in [DOWN, DOWN, UP, UP] * (many // 4)]
         _sent(terminal, [HOME, DOWN])
         others += _sent(terminal, [ENTER])
