@@ -191,7 +191,8 @@ _SEQUENCE = LazyPattern(
     r"|[]PX^_][!-~]*+"
     r"|[(*)+./-][A-Z0-9<=>]|%[@G8]|\#[3-68]|[6-9<=>\\|}~]|[DEHMNOZc](?![a-z])"  # character sets, states
     r"|(?=[\x1b\r\n]|\Z))"
-    # The 8-bit forms of these sequences, except inside a UTF-8 letter that was decoded as Latin-1 or Windows-1252.
+    # These sequences may also begin with an 8-bit control character, unless it is a byte of a UTF-8 letter that was
+    # decoded as Latin-1 or Windows-1252.
     r"|(?<![\xc2-\xdf])(?<![\xe0-\xf4][^\x00-\x7f])(?<![\xf0-\xf4][^\x00-\x7f]{2})"
     rf"(?:\x9b(?:[0-?]++{_FINAL}|[HJKm])|[\x90\x98\x9d-\x9f]{_STRING}|\x9d[0-9]++;[!-~]*+)"
 )
@@ -460,7 +461,7 @@ def _iso_date(days: int) -> str:
 
 
 def local_time(time_ms: float) -> datetime | None:
-    """Return milliseconds since 1970 as local time; None outside the years that Python and the system support."""
+    """Return the local time of a number of ms since 1970; None for years that Python or the system cannot represent."""
     try:
         return datetime.fromtimestamp(time_ms / 1000)
     except (OverflowError, OSError, ValueError):
@@ -492,7 +493,7 @@ def json_exact(value: object) -> str:
 
 
 def escape_json(document: str) -> str:
-    """Return JSON documents in which control and invisible characters are escaped as `\\uXXXX`; line ends stay."""
+    """Return JSON documents with control and invisible characters escaped by their code units; line ends stay."""
     if document.isascii() and document.isprintable():
         return document
     return _NOT_RAW_IN_JSON.sub(_json_escape, document)

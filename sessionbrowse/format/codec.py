@@ -348,9 +348,9 @@ PROBED_LINES = 5
 STATE_LINES = 1000
 """Number of lines with the state of Claude Code that may stand before the first record of the conversation."""
 HEAD_SIZES = (4096, 64 * 1024, 16 * 1024 * 1024)
-"""Numbers of bytes at the beginning of a file that `program_of_file` examines, one after the other."""
+"""Sizes in bytes of a file's beginning that `program_of_file` reads until one shows which program wrote the file."""
 ZSTD = b"\x28\xb5\x2f\xfd"
-"""The first bytes of a zstd file; among the agents, only Codex compresses sessions with zstd."""
+"""The bytes with which a file compressed with zstd begins; Codex is the only agent that compresses sessions so."""
 OURS = (b'{"type":"session"', b'{"type":"title"')
 """The first bytes of nearly all sessions of pi, omp, atomic and indusagi."""
 

@@ -418,6 +418,12 @@ def test_the_whole_of_a_long_output_is_shown_from_the_file_in_the_sessions_folde
     for gone in (lambda: (outputs / "b1.txt").unlink(), lambda: (outputs / "b1.txt").symlink_to(tmp_path / name)):
         gone()
         assert "The file with the whole output, b1.txt, cannot be read." in shown(2)
+    (outputs / "b1.txt").unlink()
+    write(tmp_path / "b1.txt", b"not of this session")
+    (outputs / "b2.txt").unlink()
+    outputs.rmdir()
+    outputs.symlink_to(tmp_path)
+    assert "The file with the whole output, b1.txt, cannot be read." in shown(2)
 
 
 @pytest.mark.parametrize("change", ["cut in the middle of the answer", "copied at another time", "carried to pi"])

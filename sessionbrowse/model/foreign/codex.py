@@ -331,7 +331,7 @@ class _Rollout:
         self._make(self._chain.message, "user", line, {"content": content})
 
     def _add_to_answer(self, line: Line, blocks: list[Object]) -> None:
-        """Add blocks to the current answer; begin a new answer if there is none."""
+        """Add content blocks to the assistant's answer that is being built; start an answer if there is none."""
         self._has_ended = False
         if not self._is_open or self._answer is None:
             fields = {"content": [], **_SOURCE, "model": self._model, "stopReason": "stop"}
@@ -373,7 +373,7 @@ class _Rollout:
         made["firstKeptEntryId"] = made["id"]
 
     def _make(self, make: Callable[..., Object], kind: str, line: Line, fields: Object) -> Object:
-        """Make the next entry, below the entry before."""
+        """Create the next entry as a child of the entry before it."""
         made = make(kind, self._key(line), self._at, line.timestamp, fields)
         self._at = made["id"]
         return made

@@ -395,7 +395,7 @@ class Migration:
 
 
 def _link(session: Session, reader: Reader) -> None:
-    """Set the parent index of every entry. An entry with a missing parent, and one entry of each loop, become roots."""
+    """Set the parent index of every entry; make an entry whose parent is missing, and one of each loop, a root."""
     ids, parent_ids = session.ids, [envelope.parent_id for envelope in session.envelopes]
     index_by_id = session.index_by_id
     doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}

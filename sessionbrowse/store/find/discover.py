@@ -69,7 +69,7 @@ class FileStamp(Struct, frozen=True, gc=False):
     device: int
 
     def has_stamp_of(self, other: FileStamp) -> bool:
-        """Return True if both stamps (sizes, times and so on) belong to the same version of the same file."""
+        """Return True if two stamps have the same path, size, times, inode and device: the file has not changed."""
         return (
             self.size == other.size
             and self.mtime_ns == other.mtime_ns

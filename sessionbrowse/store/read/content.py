@@ -183,7 +183,7 @@ def read_output(session_path: str, name: str) -> str | None:
     """
     above = [one.parent for one in Path(os.path.abspath(session_path)).parents if one.name == "subagents"]
     for folder in (Path(session_path).with_suffix(""), *above):
-        place = os.path.realpath(folder / _OUTPUTS)
+        place = os.path.join(os.path.realpath(folder), _OUTPUTS)
         path = os.path.realpath(os.path.join(place, name))
         if os.path.dirname(path) == place and os.path.isfile(path) and os.path.getsize(path) <= MOST_OUTPUT_BYTES:
             with suppress(OSError, Unreadable), os.fdopen(open_regular(path), "rb") as file:

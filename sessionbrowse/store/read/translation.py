@@ -40,7 +40,7 @@ _DATABASE = re.compile(r"state_(\d+)\.sqlite")
 
 
 Names = tuple[str | None, str | None]
-"""A session's name in Codex's index of names, and its title in Codex's database."""
+"""The name of a session in the index of names that Codex keeps, and its title in the database of Codex; else None."""
 
 
 class _Translation(Struct):

@@ -23,11 +23,11 @@ GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
 # Each context is the name that help and docs give to it. Several apply at a time; a screen lists them with the
 # narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "lists"  # Active on the screen that lists projects and sessions, in any pane.
+LIST = "lists"  # Commands of the screen that lists projects and sessions, whichever pane has the focus.
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
-SESSION = "session"  # Active on the screen of one session, in any pane.
+SESSION = "session"  # Commands of the screen of one session, whichever pane has the focus.
 TREE = "tree"
 # Like the contexts of all text lines, this one is active while the line is focused.
 TREE_LINE = "search line of a tree"

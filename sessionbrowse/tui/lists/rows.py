@@ -351,17 +351,17 @@ def project_title(project: str, home: str) -> str:
 
 
 def sessions_title(state: ListState, home: str, selected: tuple[int, int], *, names_project: bool = True) -> Content:
-    """Return the session list's title; `selected` counts the selected sessions that have a row, and those without."""
+    """Return the session list's title; `selected` are the numbers of selected sessions in the list and outside it."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:
-        # The number of selected sessions comes first, because a narrow pane cuts its title at the right.
+        # A narrow pane cuts off the end of its title, so the number of selected sessions comes first.
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
     named = state.shown_project
     project = project_title(named, home) if named is not None else "All projects"
     title.append(("Sessions", ""))
-    # The sort order comes before texts that may be long, because a narrow pane cuts its title at the right.
+    # A narrow pane cuts off the end of its title, so the sort order comes before texts that may be long.
     title.append((f" · {state.effective_sort}", "$sb-dim"))
     if names_project or named is None:
         title.append((f" · {project if names_project else 'all'}", ""))

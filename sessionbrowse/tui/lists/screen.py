@@ -224,7 +224,7 @@ class BrowseScreen(ListScreen):
 
     @property
     def awaits_rows(self) -> bool:
-        """True while the list is empty, because it waits for its project."""
+        """True while the session list is empty because the scan has not found the project to open yet."""
         return self.state.is_waiting and not (self.sessions_list.count or self.typing or self.pane != "sessions")
 
     # -- rows ---------------------------------------------------------------------------------------------------

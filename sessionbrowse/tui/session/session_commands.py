@@ -33,7 +33,7 @@ def do_open(screen: SessionScreen) -> None:
 
 
 def do_browse(screen: SessionScreen) -> None:
-    """Focus the entry pane beside the tree."""
+    """Move the keyboard focus from the tree to the entry pane beside it."""
     screen.set_focus(screen.entry_pane.text)
 
 

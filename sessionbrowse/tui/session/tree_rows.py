@@ -1,4 +1,4 @@
-"""The rows of a session's tree: which entries have one, the texts of the rows, and the rows as styled text.
+"""Compute which entries have a row in a session's tree, read the texts of the rows, and style them for the screen.
 
 Rows are computed and their texts are read in the background; a long search shows hits near the cursor first.
 """
