@@ -12,6 +12,7 @@ from sessionbrowse.format.entries import BadLine, Compaction
 from sessionbrowse.format.envelope import read_envelope
 from sessionbrowse.format.json_value import json_line
 from sessionbrowse.format.splice import value_of, with_member, without_member
+from sessionbrowse.format.title_slot import Source
 from sessionbrowse.model.session.records import first_of_fused, generation_of
 from sessionbrowse.model.session.session import Session
 
@@ -147,3 +148,13 @@ def _text(value: str | None) -> bytes:
 def has_answer(session: Session, path: list[int]) -> bool:
     """Return True if one of the entries in `path` is an answer of the model."""
     return any(session.envelopes[at].type == "message" and session.envelopes[at].role == "assistant" for at in path)
+
+
+def title_source(session: Session) -> Source | None:
+    """Return who chose the name of an omp session, "user" or "auto"; None if that is unknown or there is no name."""
+    source = session.title_slot.source if session.title_slot is not None else None
+    if source is None and session.title_slot is None and session.header is not None:
+        source = session.header.title_source
+    if not session.name:
+        return None
+    return "auto" if source == "auto" else "user" if source == "user" else None

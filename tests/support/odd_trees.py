@@ -68,6 +68,8 @@ def _omp(one: Json, dice: random.Random, ids: list[str]) -> None:
         case "message", "assistant":
             _stop(message, dice)
             message["content"].append({"type": "redactedThinking", "data": "opaque"})
+            if dice.random() < 0.3:
+                del message["usage"][dice.choice(["totalTokens", "cost"])]
         case "message", "user":
             one["message"] = dice.choice(
                 [

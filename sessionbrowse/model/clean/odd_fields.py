@@ -62,8 +62,10 @@ _KINDS: dict[type[Json], str] = {type(None): "null", bool: "boolean", int: "numb
 _ABSENT: Any = object()
 _USED = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
 _COST = {**_USED, "total": 0}
+NO_USAGE = {**_USED, "totalTokens": 0, "cost": _COST}
+"""The `usage` of an answer that used nothing, with all numbers that a program adds up."""
 _MISSING: dict[str, Json] = {
-    "usage": {**_USED, "totalTokens": 0, "cost": _COST},
+    "usage": NO_USAGE,
     "cost": _COST,
     "cwd": "",
     "total": 0,
@@ -93,6 +95,13 @@ def odd_fields(value: dict[str, Json], agent: str) -> Iterator[OddField]:
 def _needs_of(agent: str, kind: str, role: str = "", more: str = "") -> tuple[Need, ...]:
     keys = dict.fromkeys(("", kind, f"message {role}", f"message {role} {more}"))
     return tuple(need for where in keys for need in _NEEDS[agent].get(where, ()))
+
+
+def mended_entry(value: dict[str, Json], agent: str) -> dict[str, Json]:
+    """Return an entry without values that stop its program; the same object if it has none."""
+    if all(one.need.effect not in _MENDED for one in odd_fields(value, agent)):
+        return value
+    return json_object(mended_fields(json_bytes(value), value, agent)) or {}
 
 
 def mended_fields(raw: bytes, value: dict[str, Json], agent: str) -> bytes:

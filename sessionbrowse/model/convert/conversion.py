@@ -7,32 +7,49 @@ gives the same entries with the same ids, so that new entries can be added to an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, trim
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.format.title_slot import SLOT_BYTES, Source, parse_slot, slot_line
-from sessionbrowse.model.clean.odd_fields import mended_fields
+from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
+from sessionbrowse.model.clean.odd_fields import NO_USAGE, mended_entry
 from sessionbrowse.model.convert import atomic, omp
-from sessionbrowse.model.convert.carried import Entry, TargetAgent, added_paths, marked, notes_of, own_fields
+from sessionbrowse.model.convert.carried import (
+    TARGETS,
+    Entry,
+    ReadImage,
+    Rule,
+    TargetAgent,
+    kept_original,
+    marked,
+    message_of,
+    new_entry,
+    notes_of,
+    own_fields,
+)
 from sessionbrowse.model.convert.losses import Loss, LossCount, add_context_losses
-from sessionbrowse.model.convert.omp import ReadImage
+from sessionbrowse.model.fork import title_source
+from sessionbrowse.model.listing.summary import joined_text
 from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT, loops
-from sessionbrowse.model.session.records import is_workflow_stage
-from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.records import CONVERSION_KEY, is_workflow_stage
+from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, RULES
 from sessionbrowse.model.session.session import Session, build_session
 
-_NUMBERS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens")
-_COSTS = ("input", "output", "cacheRead", "cacheWrite", "total")
+_LOST_IMAGE = f'"{omp.LOST_IMAGE}":'.encode()
 _TITLE_CHARACTERS = 100
-_SIGNATURES = ("thinkingSignature", "textSignature", "thoughtSignature")
+_SIGNATURES = frozenset({"thinkingSignature", "textSignature", "thoughtSignature"})
 _TOOLS: Mapping[str, str] = {
     "pi": "read bash edit write grep find ls",
     "omp": "read bash edit write grep find ls glob search task todo ask lsp eval web_search",
     "atomic": "read bash edit write find search ask_user_question todo subagent workflow",
 }
+_INERT = {
+    "omp": OMP_ONLY_TYPES - {"model_usage", "reset_boundary", "title_change"},
+    "atomic": ATOMIC_ONLY_TYPES,
+}
+"""For each source agent, the entry types that are kept for converting back, but have no effect in another agent."""
 
 
 class Converted(Struct, frozen=True, kw_only=True):
@@ -56,58 +73,47 @@ def converted(
     read_image: ReadImage = lambda _: None,
     drop_signatures: bool = False,
     until: int | None = None,
+    left: Mapping[str, int] | None = None,
 ) -> Converted:
     """Return the entries of a session in the format of another agent.
 
     `raws` are the lines of its entries in format version 3, in file order; with `until`, only entries before that index
     are converted. `read_image` reads images from omp's blob store. `drop_signatures` drops the reasoning of all answers
-    that have other content, and their signatures.
+    that have other content, and their signatures. `left` counts other things that are not carried, by kind of loss.
     """
     count = LossCount()
-    gone_images: set[str] = set()
-
-    def image(reference: str) -> str | None:
-        found = read_image(reference)
-        if found is None:
-            gone_images.add(reference)
-        return found
-
-    originals: list[tuple[bytes, Entry]] = []
-    for raw in islice(raws, until):
-        value = json_object(raw)
-        if value is None:
-            count.add("damaged_line")
-        else:
-            # omp refuses to rewrite a file whose size differs from that of its decoded text.
-            originals.append((raw.strip().decode("utf-8", "replace").encode(), value))
-    count_losses(session, [value for _, value in originals], target, count)
-    middle = []
-    without_image: set[str] = set()
-    for _, value in originals:
-        gone_images.clear()
-        middle.append(_to_pi(session, value, image))
-        if gone_images:
-            without_image.add(str(value.get("id")))
+    for kind, number in (left or {}).items():
+        count.add(kind, count=number)
+    # omp refuses to rewrite a file whose size differs from that of its decoded text.
+    whole = [raw.strip().decode("utf-8", "replace").encode() for raw in islice(raws, until)]
+    pairs = [(raw, value) for raw in whole if (value := json_object(raw)) is not None]
+    count.add("damaged_line", count=len(whole) - len(pairs))
+    raw_of = {id(value): raw for raw, value in pairs}
+    entries = [value for _, value in pairs]
+    count_losses(session, entries, target, count)
+    title, source = _title(session, entries)
+    if target == "omp":
+        entries = omp.without_name_lines(entries)
+        count.add("title", count=len(title) - len(_cut(title, source)))
+    for here, there in pairwise(dict.fromkeys((session.agent, "pi", target))):
+        entries = [_carried(session, one, here, there, read_image, count) for one in entries]
+    known: dict[str, str] = {}
     if drop_signatures:
-        middle = [_without_reasoning(one, count) for one in middle]
-    entries = omp.without_name_lines(middle) if target == "omp" else _named(session, middle)
-    entries = _at_leaf(session, entries) if until is None else entries
-    raw_of = {id(value): raw for raw, value in originals}
-    marks = {id(one): value if target == "pi" else one for (_, value), one in zip(originals, middle, strict=True)}
-    lines = tuple(
-        [_line(one, raw_of, notes_of(marks.get(id(one), {})), session.agent, target, count) for one in entries]
-    )
-    title, title_source = _title(session, middle)
-    if target == "omp" and not title and session.rules.only_read is not None:
-        title, title_source = _first_prompt(middle), "auto"
-    if target == "omp" and len(kept := _slot_title(title, title_source)) < len(title):
-        count.add("title", count=len(title) - len(kept))
-    made = session_of(lines, target, title, title_source)
-    add_context_losses(session, made, count, without_image, until)
+        entries = [_without_reasoning(one, known) for one in entries]
+        for entry_id in known:
+            count.add("reasoning", entry_id)
+    if target != "omp" and (until is None or not session.is_transcript):
+        entries += _last_entries(session, entries, source)
+    lines = tuple([(raw_of.get(id(one)) or json_bytes(one)) + b"\n" for one in entries])
+    if session.agent == "omp":
+        lost = [str(one.get("id")) for one, line in zip(entries, lines, strict=True) if _LOST_IMAGE in line]
+        known |= dict.fromkeys(lost, "missing_image")
+    made = session_of(lines, target, title, source)
+    add_context_losses(session, made, count, known, until)
     refusal = made.refusal
     if target != "omp" and _has_loop(made):
         refusal = "hangs on this file: the parents of some entries form a loop"
-    return Converted(lines=lines, title=title, title_source=title_source, losses=count.losses(), refusal=refusal)
+    return Converted(lines=lines, title=title, title_source=source, losses=count.losses(), refusal=refusal)
 
 
 def _has_loop(session: Session) -> bool:
@@ -127,192 +133,142 @@ def session_of(lines: Iterable[bytes], target: str, title: str = "", source: Sou
 
 def count_losses(session: Session, entries: Iterable[Entry], target: TargetAgent, into: LossCount) -> None:
     """Count the losses that follow from single entries and the header, without comparing contexts."""
-    calls: dict[str, None] = {}
+    calls: set[str] = set()
     for one in entries:
-        message = one.get("message")
-        body: Entry = message if one.get("type") == "message" and isinstance(message, dict) else {}
-        content = body.get("content")
+        message, entry_id = message_of(one), one.get("id")
+        content = message.get("content")
         blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-        calls.update({str(block.get("name")): None for block in blocks if block.get("type") == "toolCall"})
-        if any(block.get("type") == "redactedThinking" or block.keys() & set(_SIGNATURES) for block in blocks):
-            into.add("signature", one.get("id"))
-        if target == "omp" and body.get("fullOutputPath"):
-            into.add("full_output", one.get("id"))
-        if body.get("outputFile"):
-            into.add("output_file", one.get("id"))
-        if one.get("type") in _INERT.get(session.agent, ()):
-            into.add(str(one["type"]), one.get("id"))
-    lacking = [name for name in calls if name not in _TOOLS[target].split()]
-    if lacking:
-        into.add("tools", count=len(lacking))
+        calls |= {str(block.get("name")) for block in blocks if block.get("type") == "toolCall"}
+        is_signed = any(block.get("type") == "redactedThinking" or block.keys() & _SIGNATURES for block in blocks)
+        into.add("signature", entry_id, is_signed)
+        into.add("full_output", entry_id, target == "omp" and bool(message.get("fullOutputPath")))
+        into.add("output_file", entry_id, bool(message.get("outputFile")))
+        into.add(str(one.get("type")), entry_id, one.get("type") in _INERT.get(session.agent, ()))
+    into.add("tools", count=len(calls - {*_TOOLS[target].split()}))
     header = session.header
-    if header is None:
-        return
-    if header.additional_directories:
-        into.add("directories", count=len(header.additional_directories))
-    if header.parent_session:
-        into.add("parent_session")
-    if session.agent == "atomic" and is_workflow_stage(header):
-        into.add("workflow")
-    if session.problem_count:
-        bad = [one for one in session.problems if one.offset not in set(session.offsets)]
-        if bad:
-            into.add("damaged_line", count=len(bad))
+    if header is not None:
+        offsets = set(session.offsets)
+        into.add("directories", count=len(header.additional_directories or ()))
+        into.add("parent_session", count=bool(header.parent_session))
+        into.add("workflow", count=session.agent == "atomic" and is_workflow_stage(header))
+        into.add("damaged_line", count=sum(one.offset not in offsets for one in session.problems))
 
 
-_INERT = {
-    "omp": frozenset(
-        ["mode_change", "service_tier_change", "session_init", "ttsr_injection", "credential_pin", "mcp_tool_selection"]
-    ),
-    "atomic": frozenset({"session_summary"}),
-}
-"""For each source agent, the entry types that are kept for converting back, but have no effect in another agent."""
+# ---- one entry -----------------------------------------------------------------------------------------------
 
 
-def _to_pi(session: Session, value: Entry, image: ReadImage) -> Entry:
-    if session.is_transcript:
-        base = {"type": "message", "id": value.get("id"), "parentId": value.get("prev"), "timestamp": value.get("at")}
-        return base | {"message": value.get("message")}
-    if session.agent == "omp":
-        return omp.to_pi(value, image)
-    return atomic.to_pi(value) if session.agent == "atomic" else value
+def _carried(session: Session, entry: Entry, here: str, there: str, read_image: ReadImage, count: LossCount) -> Entry:
+    """Convert an entry of a session from the format of the agent `here` to that of `there`, with all that it needs.
 
-
-def _line(
-    one: Entry, raw_of: Mapping[int, bytes], notes: Entry, source: str, target: TargetAgent, count: LossCount
-) -> bytes:
-    """Convert an entry of pi to a line in the target's format; add fields that the target needs.
-
-    If `notes` show that the entry came from the target agent, it is written as it was there.
+    An original that an earlier conversion stored comes back as it was. If the converted entry could not be converted
+    back, the entry is stored in it, unless no session comes back to the program that made it.
     """
-    made = one
-    if target != "pi":
-        made = (omp.from_pi if target == "omp" else atomic.from_pi)(one)
-    raw = raw_of.get(id(made))
-    if raw is None:
-        raw = json_bytes(made)
-    whole = raw if notes.keys() & {target, "added"} else _whole(raw, made, target)
-    if whole is raw:
-        return raw + b"\n"
-    count.add("made_whole", made.get("id"))
-    value = json_object(whole) or {}
-    added = added_paths(made, value)
-    if target != "pi":
-        is_added = added is not None and not notes_of(made)
-        return json_line(marked(value, "added", added) if is_added else marked(value, "pi", own_fields(one)))
-    if source in ("omp", "atomic") and not notes_of(value):
-        value = marked(value, source, own_fields(omp.from_pi(one) if source == "omp" else atomic.from_pi(one)))
-    return json_line(value)
+    if session.is_transcript and here == session.agent:
+        base = {"type": "message", "id": entry.get("id"), "parentId": entry.get("prev"), "timestamp": entry.get("at")}
+        entry = base | {"message": entry.get("message")}
+    kept = kept_original(entry, there)
+    if kept is not None:
+        return kept
+    bare = _RULES.get((here, there), _unchanged)(entry, read_image)
+    made = _mended(bare, there)
+    if made is not bare:
+        count.add("made_whole", entry.get("id"))
+    back = _mended(_RULES.get((there, here), _unchanged)(made, read_image), here)
+    # omp's own message is in the details of such an entry; only its images may be in the content.
+    is_role = here == "pi" and entry.get("customType") == omp.ROLE_TYPE
+    is_restored = back == entry or is_role or (here == "omp" and back == omp.inlined(entry, read_image))
+    return made if is_restored or session.agent not in TARGETS else marked(made, here, own_fields(entry))
 
 
-def _whole(raw: bytes, value: Entry, target: str) -> bytes:
-    """Add the fields that the target needs to an entry's line; return the same object if none is missing."""
-    mended = mended_fields(raw, value, target)
-    if mended == raw:
-        mended = raw
-    message = value.get("message")
-    if target != "omp" or value.get("type") != "message" or not isinstance(message, dict):
-        return mended
-    if message.get("role") != "assistant":
-        return mended
-    if mended is not raw:
-        value = json_object(mended) or {}
-        message = value["message"]
-    usage = _object(message.get("usage"))
-    cost = _object(usage.get("cost"))
-    # omp adds up all of these numbers; a single missing one would make every sum NaN.
-    full = {**usage, **_zeros(usage, _NUMBERS), "cost": {**cost, **_zeros(cost, _COSTS)}}
-    content = message.get("content")
-    calls = [_with_arguments(block) for block in content] if isinstance(content, list) else []
-    if full == message.get("usage") and calls == (content or []):
-        return mended
-    return json_bytes({**value, "message": {**message, "content": calls, "usage": full}})
+def _unchanged(entry: Entry, _: ReadImage) -> Entry:
+    return entry
 
 
-def _object(value: Json) -> Entry:
-    return value if isinstance(value, dict) else {}
+_RULES: Mapping[tuple[str, str], Rule] = {
+    ("omp", "pi"): omp.to_pi,
+    ("pi", "omp"): omp.from_pi,
+    ("atomic", "pi"): atomic.to_pi,
+    ("pi", "atomic"): atomic.from_pi,
+}
 
 
-def _with_arguments(block: Json) -> Json:
-    is_short = (
-        isinstance(block, dict) and block.get("type") == "toolCall" and not isinstance(block.get("arguments"), dict)
-    )
-    return {**block, "arguments": {}} if is_short else block
+def _mended(entry: Entry, agent: str) -> Entry:
+    """Return an entry with the fields that an agent needs; the same object if it has all."""
+    whole = mended_entry(entry, agent)
+    message = message_of(whole)
+    if agent != "omp" or message.get("role") != "assistant":
+        return whole
+    usage = _with_numbers(message.get("usage"), NO_USAGE)
+    return whole if usage == message.get("usage") else {**whole, "message": {**message, "usage": usage}}
 
 
-def _zeros(numbers: Entry, keys: Iterable[str]) -> Entry:
-    return {
-        key: 0 for key in keys if isinstance(numbers.get(key), bool) or not isinstance(numbers.get(key), int | float)
+def _with_numbers(given: Json, zeros: Entry) -> Entry:
+    """Return an object with a number for each key of `zeros`: omp adds them up, and one missing makes all sums NaN."""
+    known: Entry = given if isinstance(given, dict) else {}
+    return known | {
+        key: _with_numbers(known.get(key), zero) if isinstance(zero, dict) else zero
+        for key, zero in zeros.items()
+        if isinstance(zero, dict) or type(known.get(key)) not in (int, float)
     }
 
 
-def _title(session: Session, middle: Iterable[Entry]) -> tuple[str, Source | None]:
-    """Return the session's name, and who chose it ("user" or "auto"), None if the session has no name."""
-    if not session.name:
-        return "", None
-    if session.title_slot is not None:
-        return session.name, "auto" if session.title_slot.source == "auto" else "user"
-    if session.rules.only_read is not None:
-        return session.name, "auto"
-    if session.agent == "omp" and session.header is not None:
-        return session.name, "auto" if session.header.title_source == "auto" else "user"
-    last = next((one for one in reversed(list(middle)) if one.get("type") == "session_info"), {})
-    return session.name, "auto" if notes_of(last).get("title") == "auto" else "user"
-
-
-def _first_prompt(entries: Iterable[Entry]) -> str:
-    """Return the first prompt in one line, as a title for omp's list, which would show none for an unnamed session."""
-    for one in entries:
-        message = one.get("message")
-        if isinstance(message, dict) and message.get("role") == "user":
-            content = message.get("content")
-            blocks = content if isinstance(content, list) else [{"text": content}]
-            text = " ".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
-            if text.strip():
-                return " ".join(text.split())[:_TITLE_CHARACTERS]
-    return ""
-
-
-def _named(session: Session, entries: list[Entry]) -> list[Entry]:
-    """Return entries of pi that give the session its name; add an entry with the name if they give another one."""
-    last = next((one.get("name") for one in reversed(entries) if one.get("type") == "session_info"), None)
-    given = trim(last) if isinstance(last, str) else ""
-    wanted, source = _title(session, entries)
-    if given == wanted or (session.agent == "omp" and _slot_title(given, source) == wanted):
-        return entries
-    parent = entries[-1].get("id") if entries else None
-    time = entries[-1].get("timestamp") if entries else None
-    return [*entries, omp.name_line(wanted, source, parent, time, session.id or "")]
-
-
-def _slot_title(title: str, source: Source | None) -> str:
-    slot = parse_slot(slot_line(title, source, "2026-01-01T00:00:00.000Z")[:SLOT_BYTES])
-    return slot.title or "" if slot is not None else ""
-
-
-def _at_leaf(session: Session, entries: list[Entry]) -> list[Entry]:
-    """Return entries whose last one is the leaf; if a transcript's leaf is another entry, add one below the leaf."""
-    if not session.is_transcript or not entries or session.leaf_id in (None, entries[-1].get("id")):
-        return entries
-    checkout = {"type": "custom", "customType": CHECKOUT_TYPE, "data": {"checkout": session.leaf_id}}
-    made = omp.name_line("", None, session.leaf_id, entries[-1].get("timestamp"), f"leaf {session.leaf_id}")
-    return [*entries, checkout | {key: made[key] for key in ("id", "parentId", "timestamp")}]
-
-
-def _without_reasoning(entry: Entry, count: LossCount) -> Entry:
+def _without_reasoning(entry: Entry, known: dict[str, str]) -> Entry:
     """Return an answer without reasoning and signatures; an answer that has only reasoning is unchanged."""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
-    if not isinstance(message, dict) or not isinstance(content, list):
-        return entry
-    kept = [one for one in content if not (isinstance(one, dict) and one.get("type") == "thinking")]
-    if not kept:
+    message = message_of(entry)
+    content = message.get("content")
+    if message.get("role") != "assistant" or not isinstance(content, list):
         return entry
     bare = [
         {key: value for key, value in one.items() if key not in _SIGNATURES} if isinstance(one, dict) else one
-        for one in kept
+        for one in content
+        if not isinstance(one, dict) or one.get("type") not in ("thinking", "redactedThinking")
     ]
-    if bare == content:
+    if not bare or bare == content:
         return entry
-    count.add("reasoning", entry.get("id"), context=True)
-    return {**entry, "message": {**message, "content": bare}}
+    known[str(entry.get("id"))] = "reasoning"
+    # What was dropped would come back from the original that a conversion stored.
+    kept = {key: value for key, value in entry.items() if key != CONVERSION_KEY}
+    return {**kept, "message": {**message, "content": bare}}
+
+
+# ---- the session's name and leaf -----------------------------------------------------------------------------
+
+
+def _title(session: Session, entries: list[Entry]) -> tuple[str, Source | None]:
+    """Return the session's name, and who chose it ("user" or "auto"), None if the session has no name.
+
+    For a session of another program without a name, the name is its first prompt: omp's list would show none.
+    """
+    is_foreign = session.rules.only_read is not None
+    if not session.name and not is_foreign:
+        return "", None
+    last = next((one for one in reversed(entries) if one.get("type") == "session_info"), {})
+    is_auto = is_foreign or "auto" in (title_source(session), notes_of(last).get("title"))
+    return session.name or _first_prompt(session), "auto" if is_auto else "user"
+
+
+def _first_prompt(session: Session) -> str:
+    prompts = [at for at, one in enumerate(session.envelopes) if one.role == "user"]
+    texts = (" ".join(joined_text(session.raw(at)).split()) for at in prompts)
+    return next(filter(None, texts), "")[:_TITLE_CHARACTERS]
+
+
+def _cut(title: str, source: Source | None) -> str:
+    """Return the part of a title that fits into omp's title slot."""
+    slot = parse_slot(slot_line(title, source, "2026-01-01T00:00:00.000Z"))
+    return slot.title or "" if slot is not None else ""
+
+
+def _last_entries(session: Session, entries: list[Entry], source: Source | None) -> list[Entry]:
+    """Return an entry that gives entries of pi the session's name, or sets a transcript's leaf; [] if needless."""
+    last = entries[-1] if entries else {}
+    named = next((one.get("name") for one in reversed(entries) if one.get("type") == "session_info"), None)
+    given = trim(named) if isinstance(named, str) else ""
+    wanted = session.name or ""
+    if wanted not in (given, _cut(given, source)):
+        return [omp.name_line(wanted, source, last.get("id"), last.get("timestamp"), session.id or "")]
+    leaf = session.leaf_id
+    if not session.is_transcript or leaf in (None, last.get("id")):
+        return []
+    own = {"type": "custom", "customType": CHECKOUT_TYPE, "data": {"checkout": leaf}}
+    return [new_entry(f"leaf {leaf}\0", leaf, last.get("timestamp"), own)]

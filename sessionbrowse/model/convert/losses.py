@@ -6,18 +6,17 @@ the leaf and at the end of every other branch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from sessionbrowse.format.entries import (
-    AssistantMessage,
     BashExecutionMessage,
     Block,
     BranchSummary,
     Compaction,
-    CustomRoleMessage,
     ImageBlock,
+    Message,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -25,10 +24,10 @@ from sessionbrowse.format.entries import (
 )
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context.build import build
-from sessionbrowse.model.context.message import Context, ContextMessage
+from sessionbrowse.model.context.message import Context
 from sessionbrowse.model.session.session import Session
 
-Seen = dict[tuple[str, str], Json]
+Seen = dict[tuple[str, bool], Json]
 _MOST_COMPARED = 200_000
 """Maximum number of entries in all compared contexts; further branches are not compared."""
 
@@ -40,16 +39,6 @@ class Loss(Struct, frozen=True, kw_only=True):
     count: int
     entries: tuple[str, ...] = ()
     context: bool = False
-
-    @property
-    def heading(self) -> str:
-        """The heading under which the loss is listed."""
-        return CHANGES if self.context else _SENTENCES.get(self.kind, (_LEFT, ""))[0]
-
-    @property
-    def sentence(self) -> str:
-        """The loss in words, without its number."""
-        return _SENTENCES.get(self.kind, (_LEFT, f"entries of the type {self.kind}, which have no effect there"))[1]
 
 
 CHANGES = "Changes what the model sees"
@@ -93,6 +82,7 @@ _ROLES = {"developer": "developer", "pythonExecution": "python", "fileMention": 
     "hookMessage": "hook_message",
     "bashExecution": "shell_command",
     "system": "system_message",
+    "assistant": "unanswered_call",
 }
 _REASONS = {
     "cleared by /clear": "reset",
@@ -108,66 +98,80 @@ _REASONS = {
     "a summary that atomic": "compaction",
 }
 """Maps the beginning of a reason why an agent omits an entry from the context, to a kind of loss."""
+_IN_TAIL = frozenset({"other", "compaction", "unanswered_call", "shell_command"})
+"""Kinds of losses that, if one of the agents is atomic, are explained by the kept entries that atomic sends as text."""
+_COMPARED: Mapping[type, tuple[str, ...]] = {
+    TextBlock: ("text",),
+    ThinkingBlock: ("thinking", "thinking_signature"),
+    RedactedThinkingBlock: ("data",),
+    ImageBlock: ("mime_type",),
+    ToolCallBlock: ("id", "name", "arguments"),
+    BashExecutionMessage: ("output", "exit_code", "cancelled", "truncated", "full_output_path", "images"),
+}
+"""The fields of messages and content blocks that are compared, beside the text of a message."""
 
 
 def loss_lines(losses: Iterable[Loss]) -> list[str]:
     """Return the losses as lines: each heading is followed by its kinds of losses, with their numbers."""
-    among, lines = list(losses), []
-    for heading in HEADINGS:
-        listed = [f"  {loss.sentence}: {loss.count:,}" for loss in among if loss.heading == heading]
-        lines += [f"{heading}:", *listed] if listed else []
-    return lines
+    lines: dict[str, list[str]] = {heading: [f"{heading}:"] for heading in HEADINGS}
+    for loss in losses:
+        heading, sentence = _sentence(loss.kind)
+        lines[heading].append(f"  {sentence}: {loss.count:,}")
+    return [line for listed in lines.values() if len(listed) > 1 for line in listed]
 
 
-_IN_TAIL = frozenset({"other", "compaction", "unanswered_call", "shell_command"})
-"""Kinds of losses that, if one of the agents is atomic, are explained by the kept entries that atomic sends as text."""
+def _sentence(kind: str) -> tuple[str, str]:
+    return _SENTENCES.get(kind, (_LEFT, f"entries of the type {kind}, which have no effect there"))
 
 
 class LossCount:
     """Collects losses by kind, each entry once."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, bool], dict[str, None]] = {}
-        self._counts: dict[tuple[str, bool], int] = {}
+        self._counts: dict[str, dict[str | None, int]] = {}
 
-    def add(self, kind: str, entry_id: Json = None, *, context: bool = False, count: int = 1) -> None:
+    def add(self, kind: str, entry_id: Json = None, count: int = 1) -> None:
         """Count a loss; an entry that was counted for this kind already is not counted again."""
-        key = kind, context
-        ids = self._entries.setdefault(key, {})
-        if isinstance(entry_id, str):
-            if entry_id in ids:
-                return
-            ids[entry_id] = None
-        self._counts[key] = self._counts.get(key, 0) + count
+        if count:
+            counts = self._counts.setdefault(kind, {})
+            known = entry_id if isinstance(entry_id, str) else None
+            counts[known] = count if known is not None else counts.get(None, 0) + count
 
     def losses(self) -> tuple[Loss, ...]:
         """Return the losses, those that change what the model sees first."""
-        order = {kind: number for number, kind in enumerate(_SENTENCES)}
+        order = [*dict.fromkeys((*_SENTENCES, *self._counts))]
         return tuple(
-            Loss(kind=kind, count=count, entries=tuple(self._entries[kind, context])[:_MOST_ENTRIES], context=context)
-            for (kind, context), count in sorted(
-                self._counts.items(), key=lambda one: (not one[0][1], order.get(one[0][0], len(order)), one[0])
+            Loss(
+                kind=kind,
+                count=sum(counts.values()),
+                entries=tuple([one for one in counts if one is not None][:_MOST_ENTRIES]),
+                context=_sentence(kind)[0] == CHANGES,
             )
+            for kind, counts in sorted(self._counts.items(), key=lambda one: order.index(one[0]))
         )
 
 
 def add_context_losses(
-    source: Session, made: Session, into: LossCount, without_image: Collection[str] = (), until: int | None = None
+    source: Session, made: Session, into: LossCount, known: Mapping[str, str], until: int | None = None
 ) -> None:
     """Add the differences between what the model sees in a session and in the one made from it.
 
-    `without_image` are the ids of entries that lost an image. With `until`, only entries before that index count.
+    `known` has the kinds of losses of entries by id. With `until`, only entries before that index count.
     """
-    edited = {
-        envelope.target_id
-        for index, envelope in enumerate(source.envelopes)
-        if source.envelopes[index].type == "context_edit"
-    }
+    edited = {one.target_id or "": "context_edit" for one in source.envelopes if one.type == "context_edit"}
     compared = 0
     for at, there in _branch_ends(source, made, until):
         old, new = build(source, at), build(made, there)
-        for entry_id, kind in _differences(source, made, old, new, edited):
-            into.add("missing_image" if entry_id in without_image else kind, entry_id, context=True)
+        before, after = _seen(old), _seen(new)
+        reasons = {one.entry_id: one.reason for one in (*old.left_out, *new.left_out)}
+        for key in dict.fromkeys((*before, *after)):
+            if before.get(key) != after.get(key):
+                entry_id = key[0]
+                reason = "" if key in before and key in after else reasons.get(entry_id, "")
+                kind = edited.get(entry_id) or _kind(source, entry_id, reason)
+                if "atomic" in (source.agent, made.agent) and kind in _IN_TAIL:
+                    kind = "kept_tail"
+                into.add(known.get(entry_id, kind), entry_id)
         compared += len(source.branch(at))
         if compared > _MOST_COMPARED:
             break
@@ -180,89 +184,35 @@ def _branch_ends(source: Session, made: Session, until: int | None) -> Iterator[
         return
     yield leaf, made.leaf
     parents = source.parents[:until]
-    inner = set(parents)
+    inner = {leaf, *parents}
     for index in range(len(parents)):
         there = made.index_by_id.get(source.ids[index] or "")
-        if index not in inner and index != leaf and there is not None:
+        if index not in inner and there is not None:
             yield index, there
 
 
-def _differences(
-    source: Session, made: Session, old: Context, new: Context, edited: set[str | None]
-) -> Iterator[tuple[str, str]]:
-    before, after = _seen(old), _seen(new)
-    reasons = _reasons(old) | _reasons(new)
-    for key in dict.fromkeys((*before, *after)):
-        if before.get(key) != after.get(key):
-            entry_id = key[0]
-            is_in_both = key in before and key in after
-            kind = _kind(source, entry_id, edited, None if is_in_both else reasons.get(entry_id))
-            is_tail = "atomic" in (source.agent, made.agent) and kind in _IN_TAIL
-            yield entry_id, "kept_tail" if is_tail else kind
-
-
-def _reasons(context: Context) -> dict[str, str]:
-    return {one.entry_id: one.reason for one in context.left_out if one.entry_id is not None}
-
-
-def _kind(source: Session, entry_id: str, edited: set[str | None], reason: str | None) -> str:
+def _kind(source: Session, entry_id: str, reason: str) -> str:
     """Return the kind of loss for an entry that the model sees differently; `reason`: why one agent omits it."""
-    if entry_id in edited:
-        return "context_edit"
-    known = next((kind for begin, kind in _REASONS.items() if (reason or "").startswith(begin)), None)
-    if known is not None:
-        return known
+    known = next((kind for begin, kind in _REASONS.items() if reason.startswith(begin)), None)
     index = source.index_by_id.get(entry_id)
-    if index is None:
-        return "other"
-    kind = source.envelopes[index]
-    if kind.type == "compaction":
-        entry = source.entry(index)
-        return "system_message" if isinstance(entry, Compaction) and entry.system_message else "compaction"
-    if kind.type == "message" and kind.role == "assistant":
-        return "unanswered_call"
-    return _ROLES.get(kind.role or "", "other") if kind.type == "message" else "other"
+    if known is not None or index is None:
+        return known or "other"
+    envelope = source.envelopes[index]
+    if envelope.type == "compaction":
+        return "system_message" if source.fields(index).get("systemMessage") else "compaction"
+    return _ROLES.get(envelope.role or "", "other") if envelope.type == "message" else "other"
 
 
 def _seen(context: Context) -> Seen:
     """Map each entry to the content that the model sees, in a form that is the same for all agents."""
-    seen: Seen = {}
-    for message in context.messages:
-        if message.sent and message.entry_id is not None:
-            role = "assistant" if isinstance(message.message, AssistantMessage) else message.role
-            seen[message.entry_id, "system" if role == "system" else ""] = _content(role, message)
-    return seen
+    return {
+        (one.entry_id, one.role == "system"): (_fields(one.message), one.text, [*map(_fields, one.blocks)])
+        for one in context.messages
+        if one.sent and one.entry_id is not None
+    }
 
 
-def _content(role: str, message: ContextMessage) -> Json:
-    body = message.message
-    match body:
-        case BashExecutionMessage():
-            notice = body.full_output_path if body.truncated else None
-            return role, body.command, body.output, body.exit_code, body.cancelled, notice, bool(body.images)
-        case Compaction() | BranchSummary():
-            return "summary", message.text, _blocks(message.blocks)
-        case CustomRoleMessage():
-            return "custom", message.text, _blocks(message.blocks)
-    return role, message.text, _blocks(message.blocks)
-
-
-def _blocks(blocks: Iterable[Block]) -> list[Json]:
-    return [_block(block) for block in blocks]
-
-
-def _block(block: Block) -> Json:
-    match block:
-        case TextBlock():
-            return "text", block.text
-        case ThinkingBlock() if block.redacted and block.thinking_signature is not None:
-            return "redacted", block.thinking_signature
-        case ThinkingBlock():
-            return "thinking", block.thinking, block.thinking_signature
-        case RedactedThinkingBlock():
-            return "redacted", block.data
-        case ImageBlock():
-            return "image", block.mime_type
-        case ToolCallBlock():
-            return "call", block.id, block.name, block.arguments
-    return "other", type(block).__name__
+def _fields(value: Message | Compaction | BranchSummary | Block) -> Json:
+    if isinstance(value, ThinkingBlock) and value.redacted and value.thinking_signature is not None:
+        value = RedactedThinkingBlock(data=value.thinking_signature)
+    return type(value).__name__, [getattr(value, name) for name in _COMPARED.get(type(value), ())]

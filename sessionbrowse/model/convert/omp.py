@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from functools import partial
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.title_slot import Source
 from sessionbrowse.model.convert.carried import (
     Entry,
+    ReadImage,
     based,
-    kept_original,
     marked,
+    message_of,
+    new_entry,
     notes_of,
     unwrapped,
-    with_way_back,
-    without_added,
     wrapped,
 )
 from sessionbrowse.model.session.rules import OMP_ONLY_TYPES
 
-ReadImage = Callable[[str], str | None]
-"""A function that returns the base64 data of an image that omp stored as `blob:sha256:…`; None if it is missing."""
-
 BLOB = "blob:sha256:"
 NAME_TRIGGER = "pi.session_info"
 ROLE_TYPE = "omp.role"
+LOST_IMAGE = "ompImage"
+"""The key of a text block under which the image is kept that omp's store lacks."""
 _REDACTED = "[Reasoning redacted]"
 _MODEL_ROLES = frozenset({"developer", "pythonExecution", "fileMention", "hookMessage"})
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 
 
-def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
-    """Convert an entry of omp to pi's format; return the same object if nothing has to be changed."""
-    entry = without_added(entry)
-    kept = kept_original(entry, "pi")
-    if kept is not None:
-        return kept
-    whole = inlined(entry, read_image)
-    made = _to_pi(entry, whole, read_image)
-    if made is entry and from_pi(entry) is entry:
-        return entry
-    return with_way_back(entry, made, _from_pi, "omp", same_as=whole)
-
-
-def from_pi(entry: Entry) -> Entry:
-    """Convert an entry of pi to omp's format; return the same object if nothing has to be changed."""
-    kept = kept_original(entry, "omp")
-    if kept is not None:
-        return kept
-    made = _from_pi(entry)
-    if entry.get("customType") == ROLE_TYPE and made is not entry:
-        return made  # omp's own message is in `details`; only its images may be in the content.
-    if made is entry and _to_pi(entry, entry, _no_image) is entry:
-        return entry
-    return with_way_back(entry, made, lambda back: _to_pi(back, back, _no_image), "pi")
-
-
-def name_line(title: str, source: Source | None, parent_id: str | None, timestamp: Json, session_id: str) -> Entry:
+def name_line(title: str, source: Source | None, parent_id: Json, timestamp: Json, session_id: str) -> Entry:
     """Return the entry that names a session in pi's format, for the end of the file; equal names get equal ids."""
-    made = hashlib.sha256(f"{session_id}\0{title}".encode("utf-8", "replace")).hexdigest()[:8]
-    base = {"type": "session_info", "id": made, "parentId": parent_id, "timestamp": timestamp}
-    return marked({**base, "name": title}, "title", source)
+    named = new_entry(f"{session_id}\0{title}", parent_id, timestamp, {"type": "session_info", "name": title})
+    return marked(named, "title", source)
 
 
 def is_name_line(entry: Entry) -> bool:
@@ -72,34 +44,34 @@ def is_name_line(entry: Entry) -> bool:
 def without_name_lines(entries: list[Entry]) -> list[Entry]:
     """Return entries without those that `name_line` made; their children become children of their parents."""
     above = {one["id"]: one.get("parentId") for one in entries if is_name_line(one) and isinstance(one.get("id"), str)}
-    if not above:
-        return entries
     kept = []
     for one in entries:
-        if is_name_line(one):
-            continue
         parent = one.get("parentId")
         for _ in above:
             parent = above.get(parent, parent) if isinstance(parent, str) else parent
-        kept.append(one if parent == one.get("parentId") else {**one, "parentId": parent})
+        if not is_name_line(one):
+            kept.append(one if parent == one.get("parentId") else {**one, "parentId": parent})
     return kept
 
 
 # ---- omp to pi -----------------------------------------------------------------------------------------------
 
 
-def _to_pi(entry: Entry, whole: Entry, read_image: ReadImage) -> Entry:
-    kind, message = entry.get("type"), entry.get("message")
-    if kind == "message" and isinstance(message, dict):
-        if message.get("role") in _MODEL_ROLES or (message.get("role") == "bashExecution" and message.get("images")):
-            return _role_to_pi(entry, message, read_image)
-        return _with_blocks(whole, _block_to_pi)
+def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
+    """Convert an entry of omp to pi's format."""
+    kind, message = entry.get("type"), message_of(entry)
+    role, model = message.get("role"), entry.get("model")
+    if role in _MODEL_ROLES or (role == "bashExecution" and message.get("images")):
+        if message.get("excludeFromContext"):
+            return wrapped(entry, "omp")
+        made = {"type": "custom_message", "customType": ROLE_TYPE, "content": _seen_by_model(message), "display": True}
+        return inlined(based(entry, {**made, "details": message}), read_image)
     if kind == "title_change" and entry.get("trigger") == NAME_TRIGGER:
         return based(entry, {"type": "session_info", "name": entry.get("title")})
-    if kind == "model_change" and "provider" not in entry and isinstance(entry.get("model"), str):
-        provider, slash, model = str(entry["model"]).partition("/")
+    if kind == "model_change" and "provider" not in entry and isinstance(model, str):
+        provider, slash, name = model.partition("/")
         if slash and entry.get("role") in (None, "default"):
-            return _renamed(entry, "model", {"provider": provider, "modelId": model})
+            return _renamed(entry, "model", {"provider": provider, "modelId": name})
         return wrapped(entry, "omp")
     if kind == "model_usage":
         usage: Entry = {key: entry[key] for key in ("provider", "model", "usage") if key in entry}
@@ -110,36 +82,24 @@ def _to_pi(entry: Entry, whole: Entry, read_image: ReadImage) -> Entry:
         return _renamed(entry, "fromExtension", {"fromHook": entry["fromExtension"]})
     if kind == "thinking_level_change" and not isinstance(entry.get("thinkingLevel"), str):
         return {**entry, "thinkingLevel": "off"}
-    return whole
-
-
-def _role_to_pi(entry: Entry, message: Entry, read_image: ReadImage) -> Entry:
-    if message.get("excludeFromContext"):
-        return wrapped(entry, "omp")
-    content = inlined({"content": _seen_by_model(message)}, read_image)["content"]
-    return based(
-        entry,
-        {"type": "custom_message", "customType": ROLE_TYPE, "content": content, "display": True, "details": message},
-    )
+    return _with_blocks(inlined(entry, read_image), _block_to_pi)
 
 
 def _seen_by_model(message: Entry) -> Json:
     """Return the content that omp sends to the model for a message whose role pi does not know."""
+    content, images, listed = message.get("content"), message.get("images"), message.get("files")
     match message.get("role"):
         case "pythonExecution":
             return _ran(message, f"Ran Python:\n```python\n{_text(message, 'code')}\n```\n", "Output:\n", "execution")
         case "bashExecution":
             ran = _ran(message, f"Ran `{_text(message, 'command')}`\n", "", "command")
-            return [{"type": "text", "text": ran}, *message["images"]] if isinstance(message["images"], list) else ran
+            return [{"type": "text", "text": ran}, *images] if isinstance(images, list) else ran
         case "fileMention":
-            listed = message.get("files")
             files = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
             groups = [[one for one in files if bool(one.get("image")) is has_image] for has_image in (False, True)]
             texts = [{"type": "text", "text": "\n".join(map(_mention, group))} for group in groups if group]
             return [*texts, *(one["image"] for one in groups[1])]
-        case _:
-            content = message.get("content")
-            return content if isinstance(content, str | list) else ""
+    return content if isinstance(content, str | list) else ""
 
 
 def _mention(file: Entry) -> str:
@@ -148,9 +108,8 @@ def _mention(file: Entry) -> str:
 
 
 def _ran(message: Entry, start: str, before_output: str, what: str) -> str:
-    output = message.get("output")
+    output, code = message.get("output"), message.get("exitCode")
     text = f"{start}{before_output}```\n{output}\n```" if output else f"{start}(no output)"
-    code = message.get("exitCode")
     if message.get("cancelled"):
         return f"{text}\n\n({what} cancelled)"
     failed = "Command exited" if what == "command" else "Execution failed"
@@ -172,28 +131,29 @@ def _block_to_pi(block: Entry) -> Entry:
 # ---- pi to omp -----------------------------------------------------------------------------------------------
 
 
-def _from_pi(entry: Entry) -> Entry:
-    kind = entry.get("type")
+def from_pi(entry: Entry, _: ReadImage) -> Entry:
+    """Convert an entry of pi to omp's format."""
+    kind, details = entry.get("type"), entry.get("details")
+    provider, model = entry.get("provider"), entry.get("modelId")
     if kind == "custom":
         return unwrapped(entry, "omp") or entry
     if kind == "session_info":
-        name = entry.get("name")
-        title = name if isinstance(name, str) else ""
-        return based(entry, {"type": "title_change", "title": title, "source": "user", "trigger": NAME_TRIGGER})
-    if kind == "model_change" and "model" not in entry:
-        provider, model = entry.get("provider"), entry.get("modelId")
-        if isinstance(provider, str) and isinstance(model, str):
-            return _renamed(entry, "provider", {"model": f"{provider}/{model}"}, "modelId")
+        return based(
+            entry,
+            {"type": "title_change", "title": _text(entry, "name"), "source": "user", "trigger": NAME_TRIGGER},
+        )
+    if kind == "model_change" and "model" not in entry and isinstance(provider, str) and isinstance(model, str):
+        return _renamed(entry, "provider", {"model": f"{provider}/{model}"}, "modelId")
     if kind in _SUMMARIES and "fromHook" in entry and "fromExtension" not in entry:
         return _renamed(entry, "fromHook", {"fromExtension": entry["fromHook"]})
-    if kind == "custom_message" and entry.get("customType") == ROLE_TYPE and isinstance(entry.get("details"), dict):
-        return based(entry, {"type": "message", "message": entry["details"]})
+    if kind == "custom_message" and entry.get("customType") == ROLE_TYPE and isinstance(details, dict):
+        return based(entry, {"type": "message", "message": details})
     return _with_blocks(entry, _block_from_pi)
 
 
 def _block_from_pi(block: Entry) -> Entry:
-    if block.get("type") == "text" and isinstance(block.get("ompImage"), dict):
-        return dict(block["ompImage"])
+    if block.get("type") == "text" and isinstance(block.get(LOST_IMAGE), dict):
+        return dict(block[LOST_IMAGE])
     signature = block.get("thinkingSignature")
     if block.get("type") == "thinking" and block.get("redacted") is True and isinstance(signature, str):
         made = _renamed(block, "thinkingSignature", {"data": signature}, "redacted")
@@ -210,17 +170,14 @@ def _renamed(value: Entry, key: str, instead: Entry, *gone: str) -> Entry:
     """Replace the member `key` of an object by the members of `instead`, at the same place; drop the members `gone`."""
     made: Entry = {}
     for name, member in value.items():
-        if name == key:
-            made |= instead
-        elif name not in gone:
-            made[name] = member
+        if name not in gone:
+            made |= instead if name == key else {name: member}
     return made
 
 
 def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
     """Apply `change` to an entry's content blocks; return the same object if no block changes."""
-    message = entry.get("message")
-    holder = message if entry.get("type") == "message" and isinstance(message, dict) else entry
+    holder = message_of(entry) or entry
     content = holder.get("content")
     if not isinstance(content, list):
         return entry
@@ -233,19 +190,14 @@ def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
 
 def inlined(entry: Entry, read_image: ReadImage) -> Entry:
     """Return an entry with the data of its images in it, instead of references to omp's blob store."""
-    return _with_blocks(entry, lambda block: _inlined_block(block, read_image))
+    return _with_blocks(entry, partial(_inlined_block, read_image))
 
 
-def _inlined_block(block: Entry, read_image: ReadImage) -> Entry:
+def _inlined_block(read_image: ReadImage, block: Entry) -> Entry:
     data = block.get("data")
     if block.get("type") != "image" or not isinstance(data, str) or not data.startswith(BLOB):
         return block
     found = read_image(data)
-    if found is not None:
-        return {**block, "data": found}
     # If the reference stayed as the image's data, the provider would get invalid base64.
-    return {"type": "text", "text": f"[image not available: {data}]", "ompImage": block}
-
-
-def _no_image(_: str) -> None:
-    return None
+    missing = {"type": "text", "text": f"[image not available: {data}]", LOST_IMAGE: block}
+    return missing if found is None else {**block, "data": found}

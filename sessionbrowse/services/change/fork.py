@@ -13,8 +13,8 @@ from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
 from sessionbrowse.format.json_value import json_line
-from sessionbrowse.format.title_slot import Source, slot_line
-from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
+from sessionbrowse.format.title_slot import slot_line
+from sessionbrowse.model.fork import has_answer, path_lines, title_source, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session, find_name
 from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
@@ -217,7 +217,7 @@ def new_header(session: Session, session_id: str, timestamp: str, cwd: str, *, w
         return header | {"parentSession": session.path}
     source = session.header
     assert source is not None
-    title = {"title": session.name, "titleSource": _title_source(session)}
+    title = {"title": session.name, "titleSource": title_source(session)}
     workspace = [path for path in source.additional_directories or () if path != cwd or not whole]
     if whole:
         cache = source.provider_prompt_cache_key or source.id
@@ -250,7 +250,7 @@ def write_fork(
 
         def pieces() -> Iterator[bytes]:
             if session.agent == "omp":
-                yield slot_line(session.name or "", _title_source(session), updated_at)
+                yield slot_line(session.name or "", title_source(session), updated_at)
             yield json_line(header)
             if cut is None:
                 yield from whole_lines(session, read)
@@ -271,15 +271,6 @@ def _read(descriptor: int, offset: int, size: int) -> bytes:
     if len(content) < size:
         raise WriteFailed("The session got shorter while it was read; there is no new file. Try again.")
     return content
-
-
-def _title_source(session: Session) -> Source | None:
-    source = session.title_slot.source if session.title_slot is not None else None
-    if source is None and session.title_slot is None and session.header is not None:
-        source = session.header.title_source
-    if not session.name:
-        return None
-    return "auto" if source == "auto" else "user" if source == "user" else None
 
 
 def new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
