@@ -39,6 +39,7 @@ from sessionbrowse.model.session.session import Session, build_session
 
 _LOST_IMAGE = f'"{omp.LOST_IMAGE}":'.encode()
 _TITLE_CHARACTERS = 100
+_HANGS = "hangs on this file: the parents of some entries form a loop"
 _SIGNATURES = frozenset({"thinkingSignature", "textSignature", "thoughtSignature"})
 _TOOLS: Mapping[str, str] = {
     "pi": "read bash edit write grep find ls",
@@ -110,9 +111,7 @@ def converted(
         known |= dict.fromkeys(lost, "missing_image")
     made = session_of(lines, target, title, source)
     add_context_losses(session, made, count, known, until)
-    refusal = made.refusal
-    if target != "omp" and _has_loop(made):
-        refusal = "hangs on this file: the parents of some entries form a loop"
+    refusal = _HANGS if target != "omp" and _has_loop(made) else made.refusal
     return Converted(lines=lines, title=title, title_source=source, losses=count.losses(), refusal=refusal)
 
 

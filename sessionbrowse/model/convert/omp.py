@@ -138,10 +138,8 @@ def from_pi(entry: Entry, _: ReadImage) -> Entry:
     if kind == "custom":
         return unwrapped(entry, "omp") or entry
     if kind == "session_info":
-        return based(
-            entry,
-            {"type": "title_change", "title": _text(entry, "name"), "source": "user", "trigger": NAME_TRIGGER},
-        )
+        title = _text(entry, "name")
+        return based(entry, {"type": "title_change", "title": title, "source": "user", "trigger": NAME_TRIGGER})
     if kind == "model_change" and "model" not in entry and isinstance(provider, str) and isinstance(model, str):
         return _renamed(entry, "provider", {"model": f"{provider}/{model}"}, "modelId")
     if kind in _SUMMARIES and "fromHook" in entry and "fromExtension" not in entry:

@@ -198,7 +198,16 @@ def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, 
         root = os.path.join(os.path.dirname(root), "sessions")
     if not is_given and os.path.dirname(here) == root:
         return here
-    folder = os.path.join(root, agent.folder_of(cwd, around))
+    return folder_in(root, session.agent, cwd, around)
+
+
+def folder_in(root: str, agent: str, cwd: str, around: Surroundings) -> str:
+    """Return the folder below an agent's directory of sessions for new sessions of the directory `cwd`.
+
+    Raises:
+        RefusedWrite: the folder is no valid path, or a link to a place outside of the agent's directory.
+    """
+    folder = os.path.join(root, AGENTS[agent].folder_of(cwd, around))
     if not is_path(folder):
         raise RefusedWrite("The session's directory is not a valid path; name another directory for the new session.")
     refuse_outside(folder, root)
@@ -294,8 +303,10 @@ def artifacts_of(path: str) -> str:
     return path.removesuffix(".jsonl")
 
 
-def copy_artifacts(session: Session, path: str) -> None:
-    """Copy a session's artifacts folder, so that `artifact://` references in the fork work (omp 18).
+def copy_artifacts(session: Session, path: str, endings: tuple[str, ...] = ()) -> None:
+    """Copy a session's artifacts folder, so that `artifact://` references in the new session work (omp 18).
+
+    Files whose names have one of the `endings` are not copied.
 
     Raises:
         WriteFailed: the copy failed; the incomplete folder is removed.
@@ -304,7 +315,7 @@ def copy_artifacts(session: Session, path: str) -> None:
     if os.path.islink(source) or not os.path.isdir(source):
         return
     try:
-        shutil.copytree(source, target, symlinks=True, ignore=_neither_files_nor_folders)
+        shutil.copytree(source, target, symlinks=True, ignore=partial(_left_out, endings))
     except OSError as error:
         shutil.rmtree(target, ignore_errors=True)
         raise WriteFailed(
@@ -312,9 +323,9 @@ def copy_artifacts(session: Session, path: str) -> None:
         ) from error
 
 
-def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
-    """Return the names to leave out of a copied artifacts folder: pipes, sockets and devices."""
-    found = set()
+def _left_out(endings: tuple[str, ...], folder: str, names: list[str]) -> set[str]:
+    """Return the names to leave out of a copied artifacts folder: by their endings; pipes, sockets and devices."""
+    found = {name for name in names if name.endswith(endings)}
     for name in names:
         mode = os.lstat(os.path.join(folder, name)).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):

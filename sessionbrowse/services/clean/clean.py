@@ -28,7 +28,7 @@ from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
-from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.read.content import read_exactly
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
@@ -115,7 +115,7 @@ def clean_session(
             raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Preview it again.")
         copy, path, session_id = _planned(file, make_plan, where, context, random_bytes)
         if path is not None:
-            pieces = copy.pieces(partial(_read, file))
+            pieces = copy.pieces(partial(read_exactly, file.descriptor, file.name))
             if session_id is None:
                 create_copy(file, pieces, path, artifacts)
                 return _result(file, verb, copy, path)
@@ -126,7 +126,7 @@ def clean_session(
         if copy.preview.changes_nothing:
             return _result(file, verb, copy, None)
         refuse_running(file, context, force=force)
-        read = partial(_read, file)
+        read = partial(read_exactly, file.descriptor, file.name)
         change, notes = replace_by(
             file,
             lambda: copy.pieces(read),
@@ -169,7 +169,14 @@ def _planned(
         plan = structs.replace(plan, header=header)
     new_id = partial(ids.entry_id, random_bytes=random_bytes)
     return (
-        clean_copy(session, plan, file.found.size, partial(_read, file), new_id, iso_ms(context.now_ms())),
+        clean_copy(
+            session,
+            plan,
+            file.found.size,
+            partial(read_exactly, file.descriptor, file.name),
+            new_id,
+            iso_ms(context.now_ms()),
+        ),
         path,
         session_id,
     )
@@ -274,13 +281,6 @@ def _damage(session: Session) -> str | None:
         f"The file is damaged in {places} line {found[0].line} ({clean(found[0].reason)}): entries before it may look "
         "abandoned. Repair the session first."
     )
-
-
-def _read(file: OpenedFile, offset: int, size: int) -> bytes:
-    content = b"".join(file_blocks(file.descriptor, offset, offset + size))
-    if len(content) < size:
-        raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
-    return content
 
 
 def branches_plan(entries: Sequence[str], *, all_abandoned: bool = False, keep_labelled: bool = False) -> MakePlan:

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.base import names_in
-from sessionbrowse.errors import ChangedMeanwhile, NeedsRepair, RefusedWrite, SessionBrowseError, Unreadable
+from sessionbrowse.errors import NeedsRepair, RefusedWrite, SessionBrowseError, Unreadable
 from sessionbrowse.format import ids
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultMessage,
+)
 from sessionbrowse.format.json_value import json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
-from sessionbrowse.model.context.message import records_left_out
+from sessionbrowse.model.context.message import records_left_out, stored_message
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
 from sessionbrowse.model.convert.conversion import Converted, converted
 from sessionbrowse.model.convert.grown import Grown, growth
@@ -30,18 +36,26 @@ from sessionbrowse.model.convert.losses import Loss
 from sessionbrowse.model.fork import has_answer, whole_lines
 from sessionbrowse.model.session.records import CONVERSION_KEY, origin_of
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, create_session, make_folder, new_session_id
+from sessionbrowse.services.change.fork import (
+    RandomBytes,
+    artifacts_of,
+    copy_artifacts,
+    create_session,
+    folder_in,
+    make_folder,
+    new_session_id,
+)
 from sessionbrowse.services.clean.replace_file import digest_of, refuse_running, replace_by
 from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
-from sessionbrowse.store.read.content import closing, file_blocks, open_content, read_blob
+from sessionbrowse.store.read.content import closing, file_blocks, open_content, read_blob, read_exactly
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
-from sessionbrowse.store.write.write_checks import Target, is_path, refuse_outside, shown_name, taken_here
+from sessionbrowse.store.write.write_checks import Target, shown_name, taken_here
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -50,7 +64,14 @@ _NOT_CARRIED = (".jsonl", "draft.txt", ".draft-only-session")
 """Endings of files beside an omp session that are not copied: sessions of subagents, and unsent prompts."""
 
 
-class Carried(ChangeResult, frozen=True, kw_only=True):
+_NOTES = {
+    "same": "There is nothing new to carry to {}.",
+    "went on": "The session made before, {}, went on by itself; this is a new one.",
+    "changed": "The session made before, {}, differs from what would be carried now; this is a new one.",
+}
+
+
+class Carried(ChangeResult, frozen=True, kw_only=True, rename={"from_agent": "from", "to_agent": "to"}):
     """The result of carrying a session to another agent, or of a dry run: the session in the file `path`.
 
     `added_to` is the path if entries were added to the session that an earlier conversion made. `entries` counts the
@@ -71,31 +92,10 @@ class Carried(ChangeResult, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Json]:
         """Return the result as a JSON document."""
-        return {
-            "done": None if self.dry_run else self.done,
-            "from": self.from_agent,
-            "to": self.to_agent,
-            "source": self.source,
-            "path": self.path,
-            "id": self.id,
-            "cwd": self.cwd,
-            "entries": self.entries,
-            "losses": [
-                {"kind": one.kind, "count": one.count, "entries": list(one.entries), "context": one.context}
-                for one in self.losses
-            ],
-            "added_to": self.added_to,
-            "held_back": self.held_back,
-            "undo_id": self.undo_id,
-            "notes": list(self.notes),
-        }
-
-
-class _Made(Struct, frozen=True):
-    """The session that an earlier conversion made, and how its source differs now."""
-
-    path: str
-    growth: Grown
+        document = super().document()
+        document["done"] = None if document.pop("dry_run") else self.done
+        losses = [to_builtins(one) | {"entries": list(one.entries)} for one in self.losses]
+        return document | {"losses": losses, "notes": list(self.notes)}
 
 
 def convert(
@@ -132,45 +132,43 @@ def convert(
     session = _opened(source, agent, to)
     target = cast(TargetAgent, to)
     directory = given_here(cwd, context.around.cwd) if cwd is not None else session.cwd
-    place = _place_for(target, directory, roots, context.around)
-    folder = _folder_in(place, directory, context.around)
+    folder = _folder_for(target, directory, roots, context.around)
     until = _unfinished_from(session, context)
-    made = _converted(session, target, until, drop_signatures)
+    made = converted(
+        session,
+        _lines(session),
+        target,
+        read_image=partial(_image, session.path),
+        drop_signatures=drop_signatures,
+        until=until,
+        left=_left_behind(session),
+    )
     if made.refusal is not None:
         name = shown_name(session.path)
         raise NeedsRepair(f"{name} cannot be carried to {target}: {target} {made.refusal}. Repair the session first.")
-    losses = (*made.losses, *_losses_of_artifacts(session, target), *_losses_of_records(session))
-    held = 0 if until is None else len(session.ids) - until
-    before = _made_before(session, target, folder, made)
+    now = iso_ms(context.now_ms())
+    session_id = new_session_id(target, int(context.now_ms()), random_bytes)
     result = Carried(
         done="convert",
-        path="",
+        path=os.path.join(folder, ids.file_name(now, session_id)),
         source=session.path,
         from_agent=session.agent,
         to_agent=target,
-        id="",
+        id=session_id,
         cwd=directory,
         entries=len(made.lines),
-        losses=tuple(sorted(losses, key=lambda one: not one.context)),
-        held_back=held,
+        losses=made.losses,
+        held_back=0 if until is None else len(session.ids) - until,
         dry_run=dry_run,
-        notes=(*taken, *_notes(directory, before, held)),
     )
-    if before is not None and before.growth.state in ("same", "grown"):
-        known = header_of(before.path)
-        result = replace(
-            result, path=before.path, id=known.id or "", cwd=known.cwd or "", entries=len(before.growth.lines)
-        )
-        is_added = bool(before.growth.lines or before.growth.longer)
-        result = replace(result, added_to=before.path if is_added else None)
+    before, grown = _made_before(session, target, folder, made)
+    result = replace(result, notes=(*taken, *_notes(result, before, grown)))
+    if grown.state in ("same", "grown"):
+        known, entries = header_of(before), len(grown.lines) + (grown.longer is not None)
+        result = replace(result, path=before, id=known.id or "", cwd=known.cwd or "", entries=entries)
+        result = replace(result, added_to=before if entries else None)
         preview(result)
-        if dry_run or not is_added:
-            return result
-        return _add(result, before, made, context, group, force=force)
-    now = iso_ms(context.now_ms())
-    session_id = new_session_id(target, int(context.now_ms()), random_bytes)
-    path = os.path.join(folder, ids.file_name(now, session_id))
-    result = replace(result, path=path, id=session_id)
+        return result if dry_run or not entries else _add(result, grown, made, context, group, force=force)
     preview(result)
     return result if dry_run else _create(result, session, made, now, context, group)
 
@@ -196,34 +194,17 @@ def _opened(source: str, agent: str | None, to: str) -> Session:
     return session
 
 
-def _place_for(to: TargetAgent, directory: str, roots: Sequence[str], around: Surroundings) -> Place:
-    """Return the directory in which an agent keeps new sessions of a project: the user's root, or the agent's own."""
+def _folder_for(to: TargetAgent, directory: str, roots: Sequence[str], around: Surroundings) -> str:
+    """Return the folder for a new session of a directory: in the user's root of that agent, or the agent's own."""
     here = replace(around, cwd=directory if os.path.isabs(directory) else around.cwd, projects=())
-    named = (
-        [place for place in find_places(around, roots, (to,)) if place.agent == to and place.is_store] if roots else []
-    )
-    places = [place for place in named or AGENTS[to].places(here) if place.kind in ("projects", "flat", "folder")]
-    return next((place for place in places if place.kind == "flat"), places[0])
-
-
-def _folder_in(place: Place, directory: str, around: Surroundings) -> str:
+    named = [one for one in find_places(around, roots, (to,)) if one.agent == to and one.is_store] if roots else []
+    places = [one for one in named or AGENTS[to].places(here) if one.kind in ("projects", "flat", "folder")]
+    place: Place = next((one for one in places if one.kind == "flat"), places[0])
     if place.kind != "projects":
         return place.root
     if not directory:
         raise RefusedWrite("The session has no working directory; name a directory for the new session.")
-    folder = os.path.join(place.root, AGENTS[place.agent].folder_of(directory, around))
-    if not is_path(folder):
-        raise RefusedWrite("The session's directory is not a valid path; name another directory for the new session.")
-    if os.path.lexists(folder):
-        refuse_outside(folder, place.root)
-    return folder
-
-
-def _losses_of_records(session: Session) -> Iterator[Loss]:
-    """Yield one loss for all records that are not part of the conversation, such as saved settings of the program."""
-    count = sum(records_left_out(session).values())
-    if count:
-        yield Loss(kind="unread", count=count)
+    return folder_in(place.root, to, directory, around)
 
 
 def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
@@ -232,46 +213,35 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
     An answer is unfinished if a call has no result yet, or if it has neither text nor calls; for Claude Code and Codex,
     also if the file does not record the end of the turn.
     """
-    used = usage_at(session.path, session.agent, session.cwd, context)
-    if used.state == "free":
+    answers = [at for at, one in enumerate(session.envelopes) if one.role == "assistant"]
+    if not answers or usage_at(session.path, session.agent, session.cwd, context).state == "free":
         return None
-    answers = [at for at in range(len(session.ids)) if session.envelopes[at].role == "assistant"]
-    if not answers:
+    message, *later = (stored_message(session, at) for at in range(answers[-1], len(session.ids)))
+    if not isinstance(message, AssistantMessage) or message.stop_reason in ("aborted", "error"):
         return None
-    message = session.fields(answers[-1]).get("message")
-    if not isinstance(message, dict) or message.get("stopReason") in ("aborted", "error"):
-        return None
-    content = message.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    calls = {block.get("id") for block in blocks if block.get("type") == "toolCall"}
-    results = {
-        fields["message"].get("toolCallId")
-        for at in range(answers[-1] + 1, len(session.ids))
-        if session.envelopes[at].role == "toolResult"
-        and isinstance((fields := session.fields(at)).get("message"), dict)
-    }
-    is_silent = bool(blocks) and all(block.get("type") in ("thinking", "redactedThinking") for block in blocks)
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    results = {one.tool_call_id for one in later if isinstance(one, ToolResultMessage)}
+    is_waiting = any(isinstance(block, ToolCallBlock) and block.id not in results for block in blocks)
+    is_silent = bool(blocks) and all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in blocks)
     is_open = session.header is not None and session.header.unfinished is True
-    return answers[-1] if calls - results or is_silent or is_open else None
+    return answers[-1] if is_waiting or is_silent or is_open else None
 
 
-def _converted(session: Session, to: TargetAgent, until: int | None, drop_signatures: bool) -> Converted:
+def _left_behind(session: Session) -> Mapping[str, int]:
+    """Count what is not carried: files that omp keeps beside a session, and records that are no entries."""
+    beside = os.walk(artifacts_of(session.path)) if session.agent == "omp" else ()
+    names = [name for _, _, found in beside for name in found]
+    return {
+        "artifacts": sum(not name.endswith(_NOT_CARRIED) for name in names),
+        "subagent_files": sum(name.endswith(".jsonl") for name in names),
+        "draft": int("draft.txt" in names),
+        "unread": sum(records_left_out(session).values()),
+    }
+
+
+def _lines(session: Session) -> list[bytes]:
     with closing(open_content(session.path).descriptor) as descriptor:
-        return converted(
-            session,
-            whole_lines(session, partial(_read, descriptor, session.path)),
-            to,
-            read_image=partial(_image, session.path),
-            drop_signatures=drop_signatures,
-            until=until,
-        )
-
-
-def _read(descriptor: int, path: str, offset: int, size: int) -> bytes:
-    content = b"".join(file_blocks(descriptor, offset, offset + size))
-    if len(content) < size:
-        raise ChangedMeanwhile(f"{shown_name(path)} got shorter while it was read; nothing was written. Try again.")
-    return content
+        return list(whole_lines(session, partial(read_exactly, descriptor, shown_name(session.path))))
 
 
 def _image(path: str, reference: str) -> str | None:
@@ -282,47 +252,26 @@ def _image(path: str, reference: str) -> str | None:
     return base64.b64encode(found).decode() if found is not None else None
 
 
-def _losses_of_artifacts(session: Session, to: TargetAgent) -> Iterator[Loss]:
-    """Yield a loss for each kind of file that omp keeps beside a session: artifacts, subagent sessions, unsent text."""
-    beside = artifacts_of(session.path)
-    if session.agent != "omp" or not os.path.isdir(beside):
-        return
-    names = [name for _, _, names in os.walk(beside) for name in names]
-    agents = sum(name.endswith(".jsonl") for name in names)
-    others = sum(not name.endswith(_NOT_CARRIED) for name in names)
-    drafts = int("draft.txt" in names)
-    for kind, count in (("artifacts", others), ("subagent_files", agents), ("draft", drafts)):
-        if count:
-            yield Loss(kind=kind, count=count)
-
-
-def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted) -> _Made | None:
-    """Return the newest session in a folder that a conversion of this session made; None if there is none."""
+def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted) -> tuple[str, Grown]:
+    """Return the newest session in a folder that a conversion of this session made, and what is new; "" if none."""
     for name in reversed(names_in(folder)):
         path = os.path.join(folder, name)
-        origin = origin_of(header_of(path)) if name.endswith(".jsonl") else None
-        if origin is None or (origin.get("agent"), origin.get("id")) != (session.agent, session.id):
-            continue
-        with suppress(SessionBrowseError, OSError):
-            there = open_session(path, to)
-            with closing(open_content(path).descriptor) as descriptor:
-                lines = list(whole_lines(there, partial(_read, descriptor, path)))
-            return _Made(path, growth(made.lines, lines, partial(_image, path)))
-    return None
+        origin = (origin_of(header_of(path)) if name.endswith(".jsonl") else None) or {}
+        if (origin.get("agent"), origin.get("id")) == (session.agent, session.id):
+            with suppress(SessionBrowseError, OSError):
+                return path, growth(made.lines, _lines(open_session(path, to)), partial(_image, path))
+    return "", Grown("changed")
 
 
-def _notes(directory: str, before: _Made | None, held_back: int) -> tuple[str, ...]:
+def _notes(result: Carried, before: str, grown: Grown) -> list[str]:
     notes = []
-    if directory and not os.path.isdir(directory):
-        notes.append(f"The directory {clean(directory)} does not exist here.")
-    if held_back:
+    if result.cwd and not os.path.isdir(result.cwd):
+        notes.append(f"The directory {clean(result.cwd)} does not exist here.")
+    if result.held_back:
         notes.append("The last answer is not finished and was not carried; carry the session over again to add it.")
-    if before is not None and before.growth.state == "same":
-        notes.append(f"There is nothing new to carry to {clean(before.path)}.")
-    if before is not None and before.growth.state in ("went on", "changed"):
-        why = "went on by itself" if before.growth.state == "went on" else "differs from what would be carried now"
-        notes.append(f"The session made before, {clean(before.path)}, {why}; this is a new one.")
-    return tuple(notes)
+    if before and grown.state in _NOTES:
+        notes.append(_NOTES[grown.state].format(clean(before)))
+    return notes
 
 
 # ---- writing -------------------------------------------------------------------------------------------------
@@ -333,20 +282,20 @@ def _create(
 ) -> Carried:
     """Write the new session as one change: completely or not at all."""
     path, folder = result.path, os.path.dirname(result.path)
-    origin = {"agent": session.agent, "id": session.id, "path": session.path}
     header: dict[str, Json] = {"type": "session", "version": 3, "id": result.id, "timestamp": now, "cwd": result.cwd}
     slot = b""
     if result.to_agent == "omp":
         slot = slot_line(made.title, made.title_source, now)
         if made.title:
             header |= {"title": made.title, "titleSource": made.title_source}
-    header[CONVERSION_KEY] = {"origin": origin}
+    header[CONVERSION_KEY] = {"origin": {"agent": session.agent, "id": session.id, "path": session.path}}
     content = [slot, json_line(header), *made.lines]
     after = {"source": session.path, "digest": digest_of(content)}
 
     def write(temporary: str) -> Fingerprint:
         make_folder(folder, os.path.dirname(session.path))
-        _copy_artifacts(session, path)
+        # A conversion back to omp finds the artifacts there.
+        copy_artifacts(session, path, _NOT_CARRIED)
         return create_file(path, content, temporary=temporary, mode=0o600)
 
     with changing(context):
@@ -356,40 +305,24 @@ def _create(
     return replace(result, undo_id=change.id, notes=(*result.notes, *notes))
 
 
-def _copy_artifacts(session: Session, path: str) -> None:
-    """Copy omp's artifacts beside the new session, so that a conversion back to omp finds them."""
-    beside = artifacts_of(session.path)
-    if os.path.isdir(beside) and not os.path.islink(beside):
-
-        def left_out(folder: str, names: list[str]) -> set[str]:
-            return {name for name in names if name.endswith(_NOT_CARRIED) or _is_special(os.path.join(folder, name))}
-
-        shutil.copytree(beside, artifacts_of(path), symlinks=True, ignore=left_out)
-
-
-def _is_special(path: str) -> bool:
-    return not (os.path.isfile(path) or os.path.isdir(path) or os.path.islink(path))
-
-
 def _add(
-    result: Carried, before: _Made, made: Converted, context: ChangeContext, group: str | None, *, force: bool
+    result: Carried, grown: Grown, made: Converted, context: ChangeContext, group: str | None, *, force: bool
 ) -> Carried:
     """Add the new entries to the session made before: a new version of the file replaces the old one in one step."""
-    target = Target(before.path, result.to_agent)
-    with changing(context), opened(target) as file:
+    with changing(context), opened(Target(result.path, result.to_agent)) as file:
         refuse_running(file, context, force=force)
         content = b"".join(file_blocks(file.descriptor))
         if content and not content.endswith(b"\n"):
             content += b"\n"
-        if not before.growth.renamed:
+        if not grown.renamed:
             content = _renamed(content, made, iso_ms(context.now_ms()))
-        if before.growth.longer is not None:
-            content = _with_longer(content, before.growth.longer)
-        pieces = (content, *before.growth.lines)
+        if grown.longer is not None:
+            content = _with_longer(content, grown.longer)
+        pieces = (content, *grown.lines)
 
         def check(path: str) -> None:
             there = open_session(path, result.to_agent)
-            if there.refusal is not None or len(there.ids) < len(file.session.ids) + len(before.growth.lines):
+            if there.refusal is not None or len(there.ids) < len(file.session.ids) + len(grown.lines):
                 raise RefusedWrite("The finished session does not have the entries that were to be added.")
 
         change, notes = replace_by(file, lambda: pieces, context, Origin(verb="convert", group=group), check=check)
@@ -399,7 +332,7 @@ def _add(
 def _with_longer(content: bytes, longer: bytes) -> bytes:
     """Replace an answer that was carried unfinished by the finished one; return the new content."""
     wanted = (json_object(longer) or {}).get("id")
-    lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
+    lines = content.splitlines(keepends=True)
     return b"".join([longer if (json_object(line) or {}).get("id") == wanted else line for line in lines])
 
 

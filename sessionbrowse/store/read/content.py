@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from sessionbrowse.agents.base import HEAD_BYTES, Marks, marks_of_head, marks_of_program
-from sessionbrowse.errors import Unreadable
+from sessionbrowse.errors import ChangedMeanwhile, Unreadable
 from sessionbrowse.format.codec import OURS, PROBED_LINES, program_of_file
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.model.listing.summary import Sketch
@@ -39,6 +39,18 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
             return
         offset += len(piece)
         yield piece
+
+
+def read_exactly(descriptor: int, name: str, offset: int, size: int) -> bytes:
+    """Return `size` bytes of an open file; `name` is its name for the user.
+
+    Raises:
+        ChangedMeanwhile: the file has become shorter.
+    """
+    content = b"".join(file_blocks(descriptor, offset, offset + size))
+    if len(content) < size:
+        raise ChangedMeanwhile(f"{name} got shorter while it was read; nothing was changed. Try again.")
+    return content
 
 
 def head_of(descriptor: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from sessionbrowse.model.convert.carried import TARGETS
@@ -68,19 +68,14 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
         if not seen.entries:
             show(seen.path)
             return
-
-        def describe(done: Sequence[Carried]) -> str:
-            return f"Carried {plural(done[0].entries, 'entry', 'entries')} to {to}."
-
         item = ChangeItem(named(summary), lambda run: _carry(screen, summary, to, run))
-        browser.changes.make(
-            ChangePlan(
-                title="Carrying over",
-                items=[item],
-                describe=describe,
-                on_success=lambda done: show(done[0].path),
-            )
+        plan = ChangePlan(
+            title="Carrying over",
+            items=[item],
+            describe=lambda done: f"Carried {plural(done[0].entries, 'entry', 'entries')} to {to}.",
+            on_success=lambda done: show(done[0].path),
         )
+        browser.changes.make(plan)
 
     choices = [
         Choice("carry", f"{verb}, and open it", do=partial(go_on, browser.show_path)),

@@ -96,6 +96,17 @@ def test_an_answer_that_was_still_written_is_completed_in_the_session_made_befor
     assert Path(first.path).read_bytes() == kept
 
 
+def test_an_answer_that_only_got_longer_counts_as_one_entry_that_is_new(store: Store) -> None:
+    file = Claude()
+    file.user("make it quick")
+    file.answer("a", said("I look"))
+    name = f".claude/projects/-home-dev-app/{CLAUDE_ID}.jsonl"
+    first = carry(store, written(store, jsonl(file.records), name), "pi")
+    file.answer("a", said("Done"))
+    again = carry(store, written(store, jsonl(file.records), name), "pi")
+    assert (again.added_to, again.entries) == (first.path, 1)
+
+
 def test_nothing_is_carried_to_claude_code_or_codex(store: Store) -> None:
     for to in ("claude", "codex"):
         with pytest.raises(RefusedWrite, match=f"not to {to}"):
