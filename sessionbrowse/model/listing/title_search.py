@@ -20,10 +20,14 @@ TITLE_CHARACTERS = 200
 
 
 class Titles:
-    """Searches the names of sessions for exact words, and their titles for words with typing mistakes."""
+    """Searches the names of sessions for exact words, and their titles for words with typing mistakes.
 
-    def __init__(self, summaries: Sequence[Summary]) -> None:
+    `in_order` returns the sessions in the order in which they are yielded; the order of `summaries` does not matter.
+    """
+
+    def __init__(self, summaries: Sequence[Summary], in_order: Callable[[], Sequence[Summary]]) -> None:
         self._summaries = summaries
+        self._in_order = in_order
         self._names: list[tuple[Summary, str]] | None = None
         self._words: dict[str, tuple[str, ...]] | None = None
         self._letters: dict[str, int] = {}
@@ -35,7 +39,7 @@ class Titles:
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[MatchSpan]]]:
         """Yield the sessions whose name contains all words of the query, each with the positions of these words."""
         if self._names is None:
-            self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
+            self._names = [(each, literal(each.name)) for each in self._in_order() if each.name]
         wanted = (*query.words, *query.phrases)
         for summary, folded in self._names:
             if summary.name is not None and all(find_word(word, folded) >= 0 for word in wanted):
@@ -73,7 +77,7 @@ class Titles:
         near = [self._near_words(word, cancelled) for word in query.words]
         if cancelled() or not all(near):
             return
-        for summary in self._summaries:
+        for summary in self._in_order():
             own = words.get(summary.path, ())
             if all(not others.isdisjoint(own) for others in near) and not has_words(query, self.title(summary)):
                 yield summary

@@ -259,7 +259,8 @@ class Page:
 
     def _place(self, candidate: MatchingSession) -> None:
         """Fill in the states and ids of the entries found in a session."""
-        outline = self._searcher.trees.outline(candidate.summary, candidate.row) if candidate.found else None
+        indexed = (candidate.row, candidate.places) if candidate.row and candidate.places else None
+        outline = self._searcher.trees.outline(candidate.summary, indexed) if candidate.found else None
         if outline is not None:
             for each in candidate.found:
                 each.state, each.entry_id = outline.state(each.index), outline.entry_id(each.index)

@@ -36,7 +36,7 @@ from sessionbrowse.services.search.session_filters import SessionFilters, fits
 from sessionbrowse.services.search.session_trees import SessionTreeCache
 from sessionbrowse.services.search.text_index import TextIndex, why_no_engine
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.rows import FileRow
+from sessionbrowse.store.index.rows import FileRow, StoredEntries
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
 """Limits of a batch of texts for the process that matches regular expressions; sending a batch takes 0.1 ms."""
@@ -75,11 +75,10 @@ class Searcher:
         self.words = TextIndex(index) if index is not None and why_no_engine(index) is None else None
         self.rows = snapshot.rows if self.words is not None else {}
         self._generation = snapshot.generation
-        self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
-        self._labelled = [summary for summary in self.summaries if summary.labels]
+        self.summaries = snapshot.summaries
         self._filters = SessionFilters(self.summaries)
-        self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
-        self.titles = Titles(self.summaries)
+        self.trees: SessionTreeCache = SessionTreeCache(before.trees if before else None)
+        self.titles = Titles(self.summaries, lambda: self._newest)
         self._snapshot = snapshot
         self._known: dict[bool, AskedFiles] = {}
 
@@ -136,14 +135,18 @@ class Searcher:
             outline = self.trees.outline(summary)
             if outline is None or outline.state(index) not in query.states:
                 return False
-        if not query.labels:
-            return True
-        marks = [literal(mark.label) for mark in self.trees.labels(summary) if mark.entry_index == index]
-        return any(wanted in mark for mark in marks for wanted in query.labels)
+        marks = self.trees.labels(summary) if query.labels else []
+        own = [literal(mark.label) for mark in marks if mark.entry_index == index]
+        return not query.labels or any(wanted in label for label in own for wanted in query.labels)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
         """Return a sentence for each filter value without a match, with the known value that may be meant."""
         return self._filters.unmatched(query)
+
+    @cached_property
+    def _newest(self) -> Sequence[Summary]:
+        """The sessions, newest first; they are sorted only where all matches are asked for, in this order."""
+        return sorted(self.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
 
     @cached_property
     def _by_path(self) -> dict[str, Summary]:
@@ -199,17 +202,21 @@ class Searcher:
             return
         if query.has_text and not query.is_about_entries:
             yield from self._named(query, cancelled)
-            for summary in self._labelled:
+            for summary in self._newest:
                 if cancelled():
                     return
-                if self.fits(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
+                if (
+                    summary.labels
+                    and self.fits(query, summary)
+                    and (wait_for_labels or self.trees.knows_labels(summary))
+                ):
                     yield from self._labels(query, summary, cancelled)
         rows = self.asked(tools and query.has_text).rows
         candidates = self.words.every(query, tools) if rows and self.words is not None else None
         if candidates is None:
             # A query without words that the index can look up reads all files.
             rows = {}
-        for number, summary in enumerate(self.summaries):
+        for number, summary in enumerate(self._newest):
             if cancelled():
                 return
             looked_at(number)
@@ -230,7 +237,7 @@ class Searcher:
         if query.has_text and not query.is_about_entries:
             texts: WordMatches[Summary] = (
                 (summary, text, [])
-                for summary in self.summaries
+                for summary in self._newest
                 if self.fits(query, summary) and is_in_time(query, summary.modified)
                 for text in (summary.cwd, summary.id or "")
                 if has_words(query, text)
@@ -281,10 +288,10 @@ class Searcher:
 
     def checkpoints(self, query: SearchQuery, cancelled: Cancelled) -> Iterator[Hit]:
         """Yield a hit for each label that fits a query without text, newest session first."""
-        for summary in self._labelled:
+        for summary in self._newest:
             if cancelled():
                 return
-            if not self.fits(query, summary):
+            if not summary.labels or not self.fits(query, summary):
                 continue
             for mark in self.trees.labels(summary):
                 if fits(query, mark):
@@ -302,7 +309,7 @@ class Searcher:
         try:
             places = self.index.entries(row)
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
-            for hit in self._in_lines(query, summary, lines, tools, cancelled, row):
+            for hit in self._in_lines(query, summary, lines, tools, cancelled, (row, places)):
                 given.add(hit.entry_index)
                 yield hit
         except (ValueError, IndexError, sqlite3.Error):
@@ -322,12 +329,12 @@ class Searcher:
         lines: Iterable[tuple[int, bytes]],
         tools: bool,
         cancelled: Cancelled,
-        row: FileRow | None = None,
+        indexed: tuple[FileRow, StoredEntries] | None = None,
     ) -> Iterator[Hit]:
         found = _lines_with_words(query, lines, tools, cancelled)
         for (index, facts), spans in self._matching(query, found, cancelled):
             if self.fits_entry(query, summary, index):
-                outline = self.trees.outline(summary, row)
+                outline = self.trees.outline(summary, indexed)
                 entry_id, state = (outline.entry_id(index), outline.state(index)) if outline else (None, "active")
                 role = DONE_ROLE if spans and spans[0][0] >= facts.said else facts.role
                 shown, score = snippet(facts.text, spans), recent_score(summary, TEXT_SCORE)

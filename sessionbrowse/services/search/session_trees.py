@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.services.search.hits import Checkpoint
-from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.rows import ORDINARY, FileRow
+from sessionbrowse.store.index.rows import ORDINARY, FileRow, StoredEntries
 from sessionbrowse.text import time_ms
 
 if TYPE_CHECKING:
@@ -30,20 +28,19 @@ class SessionTreeCache:
     Those cached in `before`, an earlier cache, are reused.
     """
 
-    def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
-        self._index = index
+    def __init__(self, before: SessionTreeCache | None = None) -> None:
         self._labels: dict[str, tuple[object, list[Checkpoint]]] = before._labels if before else {}
         self._outlines: dict[str, tuple[object, EntryOutline]] = before._outlines if before else {}
 
-    def outline(self, summary: Summary, row: FileRow | None = None) -> EntryOutline | None:
-        """Return the ids and states of a session's entries: from the index if it has them, else from the file.
+    def outline(self, summary: Summary, indexed: tuple[FileRow, StoredEntries] | None = None) -> EntryOutline | None:
+        """Return the ids and states of a session's entries: from the index where that is enough, else from the file.
 
         Return None if the file cannot be read.
         """
         version, known = _version_of(summary), self._outlines.get(summary.path)
         if known is not None and known[0] == version:
             return known[1]
-        found = outline_of(self._index, row) if row is not None and self._index is not None else None
+        found = outline_of(*indexed) if indexed is not None else None
         if found is None:
             try:
                 found = outline_in(_opened(summary))
@@ -125,13 +122,9 @@ def outline_in(session: Session) -> EntryOutline:
     return EntryOutline(session.ids, states.active, states.compacted)
 
 
-def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
-    """Return the entry ids and states of a session; None if the index is not enough."""
+def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
+    """Return the entry ids and states of an indexed session; None if its file must be read for them."""
     if row.kind != ORDINARY:
-        return None
-    try:
-        entries = index.entries(row)
-    except sqlite3.Error:
         return None
     ids, parent_ids = entries.ids, entries.parent_ids
     by_id = dict(zip(ids, range(len(ids)), strict=True))
@@ -142,7 +135,8 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
     if entries.offsets[-1] + entries.sizes[-1] + 1 != row.size:
         return None
-    active = [len(ids) - 1]
+    # Most sessions have no branch, so that their entries need not be followed one by one.
+    active = list(range(len(ids)))[::-1] if parent_ids == [None, *ids[:-1]] else [len(ids) - 1]
     while (parent_id := parent_ids[active[-1]]) is not None:
         parent = by_id.get(parent_id, len(ids))
         if parent >= active[-1]:
@@ -153,7 +147,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
 
 def _compacted(active: list[int], boundaries: dict[int, str | None], by_id: Mapping[str | None, int]) -> list[int]:
     """Return the entries that a compaction has replaced; `active` is the active branch, from the leaf to the root."""
-    place = next((place for place, index in enumerate(active) if index in boundaries), None)
+    place = next((place for place, index in enumerate(active) if index in boundaries), None) if boundaries else None
     if place is None:
         return []
     before = active[place + 1 :]

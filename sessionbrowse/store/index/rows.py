@@ -11,7 +11,8 @@ import sqlite3
 import zlib
 from array import array
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, chain, count
+from operator import add
 from typing import TypeVar
 
 import msgspec
@@ -195,8 +196,8 @@ def _entries_of(packed: bytes) -> StoredEntries:
     parent_ids: list[str | None] = [None, *ids][: len(ids)]
     for place, parent in found.parents.items():
         parent_ids[place] = parent
-    ends = accumulate([size + gap + 1 for size, gap in zip(sizes, found.gaps, strict=True)])
-    offsets = array("q", [end - size - 1 for end, size in zip(ends, sizes, strict=True)])
-    if len(ids) != len(sizes):
+    if not len(ids) == len(sizes) == len(found.gaps):
         raise ValueError("entries are missing")
-    return StoredEntries(offsets, array("q", sizes), ids, parent_ids, found.boundaries)
+    # Each line begins after all gaps up to its own, all lines before it, and one newline for each of these.
+    offsets = map(add, accumulate(map(add, found.gaps, chain((0,), sizes))), count())
+    return StoredEntries(array("q", offsets), array("q", sizes), ids, parent_ids, found.boundaries)

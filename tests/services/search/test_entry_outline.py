@@ -30,9 +30,10 @@ def outlined(root: Path, path: Path) -> tuple[EntryOutline | None, EntryOutline]
     assert index is not None
     update_index(scope_of(root), index)
     snapshot = take_snapshot(scope_of(root), index)
-    read = SessionTreeCache(None).outline(snapshot.summaries[0])
+    read = SessionTreeCache().outline(snapshot.summaries[0])
     assert read is not None
-    return outline_of(index, snapshot.rows[str(path)]), read
+    row = snapshot.rows[str(path)]
+    return outline_of(row, index.entries(row)), read
 
 
 @pytest.mark.slow
@@ -127,16 +128,17 @@ def test_hits_in_old_sessions_have_the_ids_and_states_of_their_entries(tmp_path:
         read = outline_in(session)
         places = range(len(session.ids) + 1)
         expected[summary.path] = [(read.entry_id(at), read.state(at)) for at in places]
-        assert SessionTreeCache(None).labels(summary) == checkpoints_in(session, summary)
+        assert SessionTreeCache().labels(summary) == checkpoints_in(session, summary)
     hits = list(Searcher(snapshot, index).find(parse_search("lantern")))
     assert {hit.path for hit in hits} == set(map(str, paths))
     for hit in hits:
         assert hit.entry_index is not None
         assert (hit.entry_id, hit.state) == expected[hit.path][hit.entry_index]
-    trees = SessionTreeCache(index)
+    trees = SessionTreeCache()
     for summary in snapshot.summaries:
         ids = expected[summary.path]
-        outline = trees.outline(summary, snapshot.rows[summary.path])
+        row = snapshot.rows[summary.path]
+        outline = trees.outline(summary, (row, index.entries(row)))
         assert outline is not None
         assert [(outline.entry_id(at), outline.state(at)) for at in range(len(ids))] == ids, summary.path
     ranked = Ranker(Searcher(snapshot, index), parse_question("lantern"), now_ms=0).rank(50).sessions
