@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
@@ -113,7 +114,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 
 def run_labels(arguments: argparse.Namespace) -> int:
-    """Run `labels`: print the labels of all sessions; only session files with labels are opened."""
+    """Run `labels`: print the labels of all sessions, newest first; only sessions that have some of them are opened."""
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.inspect import documents as inspect
     from sessionbrowse.services.search.hits import Checkpoint
@@ -128,18 +129,28 @@ def run_labels(arguments: argparse.Namespace) -> int:
         labelled = [session for session in there if session.labels]
     query, is_then = parse_question(" ".join(arguments.query)), _time_filter(arguments)
     filters = SessionFilters(labelled)
-    documents: list[dict[str, Any]] = []
-    for session in labelled:
+    most = arguments.limit
+    if arguments.for_agent and (most is None or most > FOR_AGENT):
+        # One more than is printed, so that the answer says that it is shortened.
+        most = FOR_AGENT + 1
+    # The sessions with the newest labels come first, so that the others need not be opened if few labels are wanted.
+    found: list[tuple[str, int, int, dict[str, Any]]] = []
+    for place, session in sorted(enumerate(labelled), key=lambda each: each[1].newest_label, reverse=True):
+        if len(found) == most and (most == 0 or found[0][0] > session.newest_label):
+            break
         if not filters.fits(query, session):
             continue
-        for document in inspect.label_documents(open_session(session.path, session.agent), scope.around.home):
-            at = parse_time(str(document["time"] or ""))
+        own = inspect.label_documents(open_session(session.path, session.agent), scope.around.home)
+        for number, document in enumerate(own):
+            time_text = str(document["time"] or "")
+            at = parse_time(time_text)
             known = {key: value for key, value in document.items() if key not in ("time", "machine")}
             mark = Checkpoint(**(known | {"cwd": session.cwd}), entry_index=0, time_ms=at)
             if is_then(at) and fits(query, mark):
-                documents.append(document)
-    documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
-    del documents[arguments.limit if arguments.limit is not None else len(documents) :]
+                heappush(found, (time_text, -place, -number, document))
+                if most is not None and len(found) > most:
+                    heappop(found)
+    documents = [document for *_, document in sorted(found, reverse=True)]
     print_text = partial(output.print_labels, home=scope.around.home)
     if arguments.for_agent:
         print_document(arguments, documents)

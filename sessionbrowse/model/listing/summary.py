@@ -23,6 +23,7 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.
     `left_behind` is True if the agent resumes the session without its newest message. `status` is None if unknown.
+    `newest_label` is the greatest time of a label, as text (no label is newer), "" if there is none.
     `machine` is the name of the other machine on which the session is, None for this one. `cwd` has the form of lists
     (see `directories.listed`), so that equal paths on two machines differ.
     """
@@ -45,6 +46,7 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     entry_count: int = 0
     branch_count: int = 1
     labels: tuple[str, ...] = ()
+    newest_label: str = ""
     tokens: int = 0
     cost: float = 0.0
     model: str | None = None
@@ -110,7 +112,7 @@ class SummaryState(Struct, frozen=True, array_like=True):
     cost: float
     short_summary: str | None
     answered: bool
-    labels: dict[str, str]
+    labels: dict[str, tuple[str, str]]
     is_message: bytes
     models: dict[int, tuple[str, bool]]
     moves: set[int]

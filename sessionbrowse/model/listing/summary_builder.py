@@ -175,8 +175,9 @@ class SummaryBuilder:
         self._tokens = 0
         self._cost = 0.0
         self._lineage = Lineage()
-        # Maps the id of a labelled entry to its label. The last label of an entry counts; an empty label removes it.
-        self._labels: dict[str, str] = {}
+        # Maps the id of a labelled entry to its label and the label's time. The last label of an entry counts; an empty
+        # label removes it.
+        self._labels: dict[str, tuple[str, str]] = {}
         self._short_summary: str | None = None
         self._answered = False
         self._first_at: tuple[int, int] | None = None
@@ -364,7 +365,8 @@ class SummaryBuilder:
             ),
             entry_count=self._entries,
             branch_count=lineage.branches(),
-            labels=tuple([self._labels[target] for target in lineage.known(self._labels)]),
+            labels=tuple([self._labels[target][0] for target in lineage.known(self._labels)]),
+            newest_label=max([time for _, time in self._labels.values()], default=""),
             tokens=self._tokens,
             cost=round(self._cost, 10),
             model=lineage.leaf_model(explicit_first=rules.agent == "omp"),
@@ -464,7 +466,7 @@ class SummaryBuilder:
     def _note_mark(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "label" and envelope.target_id is not None:
             if envelope.text:
-                self._labels[envelope.target_id] = envelope.text
+                self._labels[envelope.target_id] = envelope.text, str(envelope.timestamp or "")
             else:
                 self._labels.pop(envelope.target_id, None)
         elif is_move(envelope.type, envelope.custom_type):

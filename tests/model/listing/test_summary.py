@@ -61,6 +61,7 @@ def test_the_summary_of_an_ordinary_session(tmp_path: Path):
         entry_count=5,
         branch_count=2,
         labels=("good",),
+        newest_label="2026-08-13T08:00:01.000Z",
         tokens=36,
         cost=0.5,
         model="anthropic/opus",
