@@ -176,7 +176,7 @@ class ChangeRunner:
             if is_stopped:
                 self._browser.say("Stopped; nothing was changed.")
             elif error is not None:
-                (on_error or self._say_error)(error)
+                (on_error or self.say_error)(error)
             else:
                 on_result(value)
 
@@ -230,7 +230,7 @@ class ChangeRunner:
 
         def taken(value: Any, error: Exception | None, is_stopped: bool) -> None:
             if error is not None:
-                self._say_error(error)
+                self.say_error(error)
             else:
                 self._finished(plan, value)
 
@@ -307,7 +307,8 @@ class ChangeRunner:
             sentences.append(f"{leave}{keys.key_of('undo')} undoes.")
         return [*sentences, *bulk.notes[:MOST_REASONS]]
 
-    def _say_error(self, error: Exception) -> None:
+    def say_error(self, error: Exception) -> None:
+        """Show an error as a toast; an unexpected one by its type and text."""
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
 

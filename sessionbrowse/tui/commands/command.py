@@ -81,7 +81,12 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """The agent in whose terminal the browser runs, else None; inside an agent, commands that change files are off."""
     is_callers: bool = False
     """True if the agent `caller` has the session under the cursor open."""
+    only_read: str | None = None
+    """The program whose files are never written, if no row is selected and the session is one of its own; else None."""
 
+
+WRITING = frozenset({"rename", "label", "fork", "checkout", "archive", "prune", "shrink"})
+"""Ids of the commands that write a session's file, or make a new one for the same agent."""
 
 Reason = Callable[[CommandContext], str | None]
 
@@ -111,6 +116,8 @@ class Command(Struct, frozen=True, kw_only=True):
         """Return the reason, as a sentence, why the command is unavailable; None if it is available."""
         if context.caller is not None and self.off_in_agent is not None:
             return self.off_in_agent(context)
+        if self.id in WRITING and context.only_read is not None:
+            return f"Sessions of {context.only_read} are only read: continue it in pi from the actions menu."
         return self.reason(context) if self.reason is not None else None
 
 
@@ -192,8 +199,7 @@ def changes_are_off(context: CommandContext) -> str:
 
 
 def agent_names_it(context: CommandContext) -> str:
-    command = _NAMING.get(context.caller or "", "/name")
-    return agent_does_it(command, context)
+    return agent_does_it("/rename" if context.caller == "omp" else "/name", context)
 
 
 def agent_does_it(command: str, context: CommandContext) -> str:
@@ -203,10 +209,6 @@ def agent_does_it(command: str, context: CommandContext) -> str:
 
 def agent_goes_there(context: CommandContext) -> str:
     return f"{context.caller} is running: open the session or entry, and {context.caller} switches to it."
-
-
-_NAMING = {"omp": "/rename"}
-"""By agent: the slash command that names a session, for agents where it is not `/name`."""
 
 
 # ---- keys: their names in Textual (`question_mark`), as people write them (`?`), and on the screen ----------------

@@ -9,6 +9,7 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import DirectoryMissing, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.change.checkout import CheckedOut
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import repair
@@ -55,15 +56,17 @@ def do_resume(screen: CommandScreen[None]) -> None:
 
 def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     """Ask whether the session is resumed at its leaf, at an entry, or in a fork from the entry."""
-    begin = partial(_begin, screen, summary, _usual(screen))
     choices = [
-        Choice("leaf", "At the leaf", "where the session ends", do=begin),
-        *_entry_choices(screen, summary, entry_id),
+        Choice("leaf", "At the leaf", "where the session ends", do=partial(_begin, screen, summary, _usual(screen))),
+        *(_entry_choices(screen, summary, entry_id) or [_in_another_agent(screen)]),
     ]
     ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
 
 
 def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str) -> list[Choice]:
+    """Return the answers that resume from an entry; none for a session that is only read."""
+    if RULES[summary.agent].only_read:
+        return []
     from_it = partial(resume_from, screen, summary, entry_id)
     # The fork is shown, so that the user sees the session in which the agent ran after the agent quits.
     fork = partial(fork_all, screen, [summary], entry_id, then=lambda forked: resume_path(screen, forked.path))
@@ -73,15 +76,18 @@ def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str)
     ]
 
 
+def _in_another_agent(screen: CommandScreen[None]) -> Choice:
+    convert = partial(screen.run_command, BY_ID["convert"])
+    return Choice("convert", "In another agent …", "carries the session over", do=convert)
+
+
 def do_resume_as(screen: CommandScreen[None]) -> None:
     """Ask how to resume the session: here, in tmux, by a custom command, or at the entry under the cursor."""
     summary = screen.subject
     if summary is None:
         return
     entry_id = screen.entry_to_resume
-    choices: list[Choice] = []
-    if entry_id is not None:
-        choices += _entry_choices(screen, summary, entry_id)
+    choices = _entry_choices(screen, summary, entry_id) if entry_id is not None else []
     for way, text in WAYS.items():
         reason = _why_not(screen, way)
         usual = "default" if way == _usual(screen) else ""
@@ -90,9 +96,7 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     source, what = screen.browser.source, "the command that resumes the session"
     copy = partial(copy_found, screen, lambda run: source.plan_resume(summary, None).line_to_copy(), what)
     choices.append(Choice("clipboard", "Copy the command", do=copy))
-    if screen.handler_of("convert") is not None:
-        convert = partial(screen.run_command, BY_ID["convert"])
-        choices.append(Choice("convert", "In another agent …", "carries the session over", do=convert))
+    choices.append(_in_another_agent(screen))
     ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
 
 
@@ -136,41 +140,39 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
         else:
             _ask(screen, summary, before, go)
 
-    def on_error(error: Exception) -> None:
-        if isinstance(error, SessionBrowseError):
-            go()  # The check of the session failed; `go` will fail for the same reason, with a better message.
-        else:
-            browser.say(repr(error), "error")
-
-    browser.changes.run(check, show, on_error)
+    # If the check of the session failed, `go` will fail for the same reason, with a better message.
+    browser.changes.run(
+        check, show, lambda error: go() if isinstance(error, SessionBrowseError) else browser.changes.say_error(error)
+    )
 
 
 def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
     """Compute in the background the command that resumes the session, then run the command."""
-    browser = screen.browser
-    source = browser.source
+    changes, source = screen.browser.changes, screen.browser.source
 
     def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):
             _ask_directory(screen, summary, way, error)
         else:
-            browser.say(error.sentence if isinstance(error, SessionBrowseError) else repr(error), "error")
+            changes.say_error(error)
 
-    browser.changes.run(
+    changes.run(
         lambda context: source.plan_resume(summary, directory), lambda command: _start(screen, command, way), on_error
     )
 
 
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
-    def fork() -> None:
-        ask_directory(screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
-
+    fork = partial(ask_directory, screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
     elsewhere = partial(_ask_elsewhere, screen, summary, way)
-    choices = [Choice("elsewhere", "Resume in another directory …", do=elsewhere)]
-    if screen.handler_of("relocate") is not None:
-        relocate = partial(screen.run_command, BY_ID["relocate"])
-        choices.append(Choice("relocate", "Relocate all sessions of the directory …", do=relocate))
-    choices.append(Choice("fork", "Fork to another directory and resume …", do=fork))
+    relocate = partial(screen.run_command, BY_ID["relocate"])
+    choices = [
+        Choice("elsewhere", "Resume in another directory …", do=elsewhere),
+        Choice("relocate", "Relocate all sessions of the directory …", do=relocate),
+        Choice("fork", "Fork to another directory and resume …", do=fork),
+    ]
+    if RULES[summary.agent].only_read:
+        # Claude Code finds a session only in its own directory; Codex asks which directory to use.
+        choices = [*choices[: summary.agent == "codex"], _in_another_agent(screen)]
     parts = paragraph([(clean(screen.browser.in_short(error.short)), "warning")])
     ask(screen.browser, "Directory missing", parts, choices)
 

@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import EVERYWHERE, PROJECTS, REVIEW, TYPING, Command, CommandContext
 from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
@@ -402,11 +403,12 @@ class CommandScreen(BaseScreen[Result], inherit_bindings=False):
 
 def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
     """Return a screen's state, with the agent from which the user started `sessionbrowse pick`, if any."""
-    context, caller = screen.command_context(), screen.browser.caller
-    context = replace(context, enter_resumes=opens_by_resuming(screen))
+    context, caller, subject = screen.command_context(), screen.browser.caller, screen.subject
+    # Of several sessions, those that can be changed are changed, and a sentence tells of the others.
+    only_read = RULES[subject.agent].only_read if subject is not None and not context.selected else None
+    context = replace(context, enter_resumes=opens_by_resuming(screen), only_read=only_read)
     if caller is None:
         return context
-    subject = screen.subject
     return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
 
 
