@@ -89,6 +89,10 @@ class NeedsRepair(NotASession, CannotResume, RefusedWrite):
     """The session is too damaged for its agent, or for the requested action; a repair makes it possible."""
 
 
+class OnlyRead(RefusedWrite):
+    """A change was refused because the session belongs to a program whose files are never written."""
+
+
 class EmptyText(RefusedWrite):
     """A new name or label is empty after cleaning; an empty text does not remove the old name or label."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sessionbrowse.errors import EmptyText, NeedsRepair, NoSuchEntry, NoSuchSession, SessionBrowseError
+from sessionbrowse.errors import EmptyText, NeedsRepair, NoSuchEntry, NoSuchSession, OnlyRead, SessionBrowseError
 from sessionbrowse.model.listing.directories import listed, missing_word
 from sessionbrowse.text import (
     age,
@@ -534,6 +534,7 @@ _HINTS: dict[type[SessionBrowseError], str] = {
     NoSuchSession: "`sessionbrowse list` shows the sessions.",
     NoSuchEntry: "`sessionbrowse tree --ids` shows a session's entries, `sessionbrowse labels` all labels.",
     EmptyText: "--clear takes it away.",
+    OnlyRead: "`sessionbrowse convert REF --to pi` does that.",
     NeedsRepair: "`sessionbrowse doctor REF --repair-to FILE` writes a repaired copy, `--in-place` repairs it.",
 }
 

@@ -205,7 +205,10 @@ class Parser(argparse.ArgumentParser):
         name = option.partition("=")[0]
         if name in self._option_string_actions:
             self.error(f"{name} goes after the command: {self.prog} {option}")
-        self.error(f"there is no option {named}.{did_you_mean(name, self._option_string_actions)}")
+        hint = did_you_mean(name, self._option_string_actions)
+        if not name.startswith("--") and any(each.dest == "query" for each in self._get_positional_actions()):
+            hint = " To exclude a word from the search, write -- before the query."
+        self.error(f"there is no option {named}.{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

@@ -46,6 +46,8 @@ def asked(capfd, demo: Path, *words: str) -> str:
         (["list", "--limit", "-1"], "sessionbrowse list", "-1 is less than 0."),
         (["list", "--agent", "omq"], "sessionbrowse list", "Did you mean omp?"),
         (["search", "--fields", "path,entry", "x"], "sessionbrowse search", "Did you mean entry_id?"),
+        (["search", "a", "-docker"], "sessionbrowse search", "To exclude a word from the search, write -- before"),
+        (["pick", "-docker"], "sessionbrowse pick", "There is no option -docker."),
         (["doctor", "--zzz"], "sessionbrowse doctor", "There is no option --zzz."),
         (["diff", "latest", "a"], "sessionbrowse diff [OPTIONS] REF ENTRY ENTRY", "ENTRY is missing."),
         (["rename", "latest"], "sessionbrowse rename [OPTIONS] REF (NAME | --clear)", "NAME or --clear is missing."),

@@ -71,6 +71,21 @@ def test_text_has_a_head_for_each_session_with_its_id_and_hits_with_theirs(capfd
     assert [line.split()[0] for line in hits] == ["a4", "a3", "a2"]
 
 
+def test_a_session_without_a_name_is_called_by_its_first_message(capfdbinary, root):
+    write(folder(root) / "long.jsonl", header("long"), user("x", None, "beacon\n" + "wick " * 100))
+    _, out, _ = ask(capfdbinary, "beacon", "--root", str(root))
+    title = out.decode().splitlines()[0].partition("  ")[0]
+    assert title.startswith("beacon wick wick")
+    assert title.endswith("…")
+    assert len(title) <= 80
+
+
+@pytest.mark.parametrize("command", ["search", "list", "labels", "stats"])
+def test_an_unfinished_phrase_is_refused_by_every_command(capfdbinary, root, command):
+    assert main([command, 'lantern "unfinished', "--root", str(root)]) == 1
+    assert 'Type the closing " of the phrase.' in capfdbinary.readouterr().err.decode()
+
+
 def test_newest_first_finds_what_words_begin(capfdbinary, root):
     _, out, _ = ask(capfdbinary, "lant", "--root", str(root), "--sort", "newest", "--json", "--per-session", "1")
     assert len(json.loads(out)) == 6

@@ -306,7 +306,12 @@ def test_every_change_is_refused_in_one_sentence_that_names_the_way(
 ) -> None:
     with pytest.raises(RefusedWrite) as raised:
         change(Target(of_agent(home, agent).path), context_of(home, tmp_path))
-    assert raised.value.sentence.endswith("which sessionbrowse only reads: continue it in pi from the actions menu.")
+    assert raised.value.sentence.endswith("which sessionbrowse only reads: continue it in pi, omp or atomic.")
+
+
+def test_the_command_line_names_the_command_that_continues_them(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["rename", of_agent(home, "claude").path, "x"]) == 1
+    assert capfd.readouterr().err.endswith("`sessionbrowse convert REF --to pi` does that.\n")
 
 
 def test_a_move_of_a_directory_says_that_their_sessions_stay(home: Path, tmp_path: Path) -> None:
@@ -485,7 +490,7 @@ def test_a_deleted_session_goes_with_its_folder_and_comes_back_by_one_undo(
 def test_a_session_that_changed_just_now_is_not_deleted(home: Path, tmp_path: Path) -> None:
     path = of_agent(home, "claude").path
     soon = ChangeContext.at(around(home), str(tmp_path / "state"), lambda: 10**12 + 1000.0)
-    with pytest.raises(InUse):
+    with pytest.raises(InUse, match="into a file without what came before"):
         delete(Target(path), into="own", context=soon)
 
 

@@ -127,7 +127,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     ) as listing:
         there = newest(listing.sessions, within=in_directory(arguments))
         labelled = [session for session in there if session.labels]
-    query, is_then = parse_question(" ".join(arguments.query)), _time_filter(arguments)
+    query, is_then = parse_question(" ".join(arguments.query), is_whole=True), _time_filter(arguments)
     filters = SessionFilters(labelled)
     most = arguments.limit
     if arguments.for_agent and (most is None or most > FOR_AGENT):
@@ -302,7 +302,7 @@ def _searched(
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.index.index import open_index
 
-    question = parse_question(text)
+    question = parse_question(text, is_whole=True)
     find_first: FindFirst = first_spans
     if question.pattern is not None:
         from sessionbrowse.services.background.pattern_worker import PatternWorker

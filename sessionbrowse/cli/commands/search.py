@@ -25,9 +25,10 @@ from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.text_index import why_no_engine
 from sessionbrowse.store.index.index import discard_index, open_index
-from sessionbrowse.text import age, clean, json_exact, shorten_home, without_sequences
+from sessionbrowse.text import age, clean, json_exact, shorten_home, truncate, without_sequences
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
+_TITLE_CELLS = 80
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -37,7 +38,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.query)
     if not text.strip():
         raise NotFound("The query is empty: add a search word.")
-    query = parse_question(text)
+    query = parse_question(text, is_whole=True)
     if arguments.branch != "any":
         allowed = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
         states = tuple([state for state in query.states or allowed if state in allowed])
@@ -179,7 +180,7 @@ def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Cal
 
 
 def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list[str]:
-    """Return text lines: for each session a heading (name, age, agent, directory, id), then its matching entries."""
+    """Return text lines: for each session a heading (title, age, agent, directory, id), then its matching entries."""
     now = time.time() * 1000
     width = max((len(hit.entry_id or "") for session in sessions for hit in session.hits), default=0)
     lines: list[str] = []
@@ -193,7 +194,7 @@ def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list
             *([f"{session.more} more hits"] if session.more > 1 else ["1 more hit"] if session.more else []),
             *([f"without: {' '.join(map(clean, session.missing))}"] if session.missing else []),
         ]
-        title = clean(summary.name or "") or "(no name)"
+        title = truncate(clean(summary.title), _TITLE_CELLS) or "(no messages)"
         lines.append(f"{_BOLD}{title}{_PLAIN}" if bold else title)
         lines[-1] += "  " + " · ".join(fact for fact in facts if fact)
         for hit in session.hits:

@@ -169,13 +169,15 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         # A phrase has no closing quote while the user types it; until it has one, it is not searched.
         text, _, unfinished = text.rpartition('"')
         if unfinished.strip() and not text.strip():
-            raise BadSearch('Type the closing " of the phrase.', "")
+            raise BadSearch(_NO_QUOTE, "")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
             pattern = _pattern(found["pattern"].strip())
             doubtful += [each[0] for each in _LIKE_FILTER.finditer(pattern, 1) if _key(each["key"]) in filters]
-        elif found["excluded"] is not None:
-            excluded += _phrase(found["excluded"].strip('"'))
+        elif (left_out := found["excluded"]) is not None:
+            if ":" in left_out and _key(left_out.partition(":")[0]) in filters:
+                raise BadSearch(f'A filter cannot be excluded: type -"{left_out}" to exclude this text.')
+            excluded += _phrase(left_out.strip('"'))
         elif found["phrase"] is not None:
             phrases += _phrase(found["phrase"])
         elif found["key"] is not None and (key := _key(found["key"])) in filters:
@@ -216,12 +218,16 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     )
 
 
-def parse_question(text: str) -> SearchQuery:
+def parse_question(text: str, *, is_whole: bool = False) -> SearchQuery:
     """Parse a query as `parse_search` does, but refuse a query such as `?`, which has neither search words nor filters.
+
+    If `is_whole` is True, nobody types on: a phrase without its closing quote is refused too.
 
     Raises:
         BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
     """
+    if is_whole and text.count('"') % 2:
+        raise BadSearch(_NO_QUOTE)
     query = parse_search(text)
     if query.is_empty and text.strip():
         raise BadSearch('Add a search word, or put the text in "quotes".', "")
@@ -308,6 +314,7 @@ def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tupl
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
 
+_NO_QUOTE = 'Type the closing " of the phrase.'
 _TIMES = ("after", "before")
 _OTHER_KEYS = {"since": "after", "until": "before"}
 """Other names of filters: the command line's options for times have these names."""

@@ -161,9 +161,10 @@ def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None
     if not is_taken(used, agent) or force:
         return
     wait = "" if AGENTS[agent].bears_appends else ". Then wait ten minutes"
+    lost = "what came before" if AGENTS[agent].rules.only_read else "a header"
     raise InUse(
         f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent} would write its next entries "
-        f"to the old path, into a file without a header. Quit {agent} first{wait}."
+        f"to the old path, into a file without {lost}. Quit {agent} first{wait}."
     )
 
 

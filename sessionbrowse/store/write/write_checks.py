@@ -7,7 +7,7 @@ import stat
 
 from msgspec import Struct
 
-from sessionbrowse.errors import NotASession, RefusedWrite
+from sessionbrowse.errors import NotASession, OnlyRead, RefusedWrite
 from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
@@ -84,7 +84,7 @@ def taken_here(path: str, cwd: str | None) -> tuple[str, ...]:
 
 
 def refuse_only_read(path: str) -> None:
-    """Raise `RefusedWrite` for a session of Claude Code or Codex, whose files are never written.
+    """Raise `OnlyRead` for a session of Claude Code or Codex, whose files are never written.
 
     Raises:
         NotASession: the file cannot be read.
@@ -96,12 +96,11 @@ def refuse_only_read(path: str) -> None:
 
 
 def refuse_only_read_agent(agent: str, session: str = "This") -> None:
-    """Raise `RefusedWrite` for a session of Claude Code or Codex; `session` names it."""
+    """Raise `OnlyRead` for a session of Claude Code or Codex; `session` names it."""
     program = RULES[agent].only_read
     if program is not None:
-        raise RefusedWrite(
-            f"{session} is a session of {program}, which sessionbrowse only reads: "
-            "continue it in pi from the actions menu."
+        raise OnlyRead(
+            f"{session} is a session of {program}, which sessionbrowse only reads: continue it in pi, omp or atomic."
         )
 
 

@@ -427,12 +427,26 @@ def test_names_in_tool_calls_are_found_and_results_on_request_only(tmp_path: Pat
         ("after:soon", "after: needs a date"),
         ("agent:emacs", "agent: takes"),
         ("branch:left", "branch: takes"),
+        ("fix -agent:claude", 'type -"agent:claude" to exclude this text'),
+        ("-Since:7d fix", "A filter cannot be excluded"),
+        ('fix -project:"my shop"', "A filter cannot be excluded"),
     ],
 )
 def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
     with pytest.raises(BadSearch) as caught:
         parse_search(query)
     assert sentence in caught.value.sentence
+
+
+def test_a_text_that_looks_like_a_filter_can_be_excluded() -> None:
+    assert parse_search('fix -"agent:claude" -http://x -foo:bar').excluded == ("agent:claude", "http://x", "foo:bar")
+
+
+@pytest.mark.parametrize("query", ['fix "unfinished phrase', '5" disk', 'a "b" "'])
+def test_an_unfinished_phrase_waits_while_it_is_typed_and_is_refused_where_nobody_types_on(query: str) -> None:
+    assert parse_question(query).has_text
+    with pytest.raises(BadSearch, match='Type the closing " of the phrase'):
+        parse_question(query, is_whole=True)
 
 
 @pytest.mark.parametrize("query", ["!!! ...", "tool:", 'name:""', "branch:any", '"'])
