@@ -350,6 +350,19 @@ def configured_session_directories(
             yield (directory, f"settings sessionDir of {start}" if is_own or relative else "settings sessionDir")
 
 
+def places_in_home(
+    agent: str, variable: str, folder: str, stores: Mapping[str, PlaceKind], around: Surroundings
+) -> list[Place]:
+    """Return the directories named in `stores` below an agent's own directory.
+
+    The variable names the agent's directory; without it, it is `folder` in the home directory.
+    """
+    value = around.environ.get(variable)
+    own = absolute(value, around.cwd) if value else os.path.join(around.home, folder)
+    source, env = (variable, {variable: own}) if value else ("default", {})
+    return [Place(agent, os.path.join(own, name), kind, source, env, own) for name, kind in stores.items()]
+
+
 def distinct(places: Sequence[Place]) -> list[Place]:
     """Return the session directories without duplicates: only the first of those with equal path, agent and kind."""
     seen: dict[tuple[str, str, str], Place] = {}

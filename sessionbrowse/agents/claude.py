@@ -6,27 +6,21 @@ Its files are only read. It resumes a session by id, in the session's own direct
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from sessionbrowse.agents.base import (
     Agent,
-    Place,
     RuntimeDirectories,
     Surroundings,
     absolute,
     is_dashed_folder,
+    places_in_home,
     stem_of,
 )
 from sessionbrowse.model.session import rules
 
-CONFIG_DIR = "CLAUDE_CONFIG_DIR"
-
-
-def places(around: Surroundings) -> list[Place]:
-    """Return the directory that contains one folder of sessions for each project."""
-    value = around.environ.get(CONFIG_DIR)
-    home = absolute(value, around.cwd) if value else os.path.join(around.home, ".claude")
-    env = {CONFIG_DIR: home} if value else {}
-    return [Place("claude", os.path.join(home, "projects"), "projects", CONFIG_DIR if value else "default", env, home)]
+places = partial(places_in_home, "claude", "CLAUDE_CONFIG_DIR", ".claude", {"projects": "projects"})
+"""Return the directory that contains one folder of sessions for each project."""
 
 
 def runtime_directories(around: Surroundings) -> RuntimeDirectories:

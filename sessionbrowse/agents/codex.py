@@ -7,28 +7,26 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePath
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from functools import cache, lru_cache, partial
+from pathlib import Path, PurePath
 
-from sessionbrowse.agents.base import Agent, Place, Surroundings, absolute
+from sessionbrowse.agents.base import Agent, Surroundings, places_in_home
+from sessionbrowse.format.json_value import json_object, trim
 from sessionbrowse.model.session import rules
 
-HOME = "CODEX_HOME"
 SESSIONS = "sessions"
 ARCHIVED = "archived_sessions"
-NAMES = "session_index.jsonl"
+_INDEX = "session_index.jsonl"
 """Name of the file with the names that users gave to sessions."""
+_DATABASE = re.compile(r"state_(\d+)\.sqlite")
+_TITLE_CHARACTERS = 150
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-
-def places(around: Surroundings) -> list[Place]:
-    """Return two directories: of the sessions, in folders by date, and of the archived sessions."""
-    value = around.environ.get(HOME)
-    home = absolute(value, around.cwd) if value else os.path.join(around.home, ".codex")
-    source, env = (HOME, {HOME: home}) if value else ("default", {})
-    return [
-        Place("codex", os.path.join(home, SESSIONS), "dates", source, env, home),
-        Place("codex", os.path.join(home, ARCHIVED), "retired", source, env, home),
-    ]
+places = partial(places_in_home, "codex", "CODEX_HOME", ".codex", {SESSIONS: "dates", ARCHIVED: "retired"})
+"""Return two directories: of the sessions, in folders by date, and of the archived sessions."""
 
 
 def folder_of(_: str, __: Surroundings) -> str:
@@ -57,6 +55,83 @@ def store_of(path: str) -> tuple[str, ...]:
     """Return the session directories of the Codex directory that contains a file; empty if no Codex directory does."""
     home = home_of(path)
     return (os.path.join(home, SESSIONS), os.path.join(home, ARCHIVED)) if home is not None else ()
+
+
+# ---- names and titles of sessions, in files beside them ----------------------------------------------------
+
+_texts: dict[str, tuple[tuple[int, ...], dict[str, str]]] = {}
+"""The names or titles in a file, by session id, and the status of the file when it was read."""
+_lock = threading.Lock()
+
+
+@cache
+def _home_of_folder(folder: str) -> str | None:
+    return home_of(os.path.join(folder, "session.jsonl"))
+
+
+def codex_name(path: str) -> str | None:
+    """Return a session's name from Codex's index of names; if several lines have its id, the last one counts."""
+    home = _home_of_folder(os.path.dirname(path))
+    return _cached(os.path.join(home, _INDEX), _read_names).get(id_in_name(path)) if home is not None else None
+
+
+def codex_title(path: str) -> str | None:
+    """Return a session's title from Codex's database, unless it is the beginning of the first prompt.
+
+    Opening the database makes no files. It is not read while Codex has changes beside it that are not in it yet.
+    """
+    home = _home_of_folder(os.path.dirname(path))
+    if home is None:
+        return None
+    with suppress(OSError):
+        database = _newest_database(home, os.stat(home).st_mtime_ns)
+        if database is not None and not (os.path.exists(f"{database}-wal") and os.path.getsize(f"{database}-wal")):
+            return _cached(database, _read_titles).get(id_in_name(path))
+    return None
+
+
+def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
+    """Return the texts in a file, by session id; it is read again if it has changed."""
+    try:
+        status = os.stat(path)
+        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        with _lock:
+            known = _texts.get(path)
+        if known is None or known[0] != stamp:
+            known = stamp, read(path)
+            with _lock:
+                _texts[path] = known
+    except OSError:
+        return {}
+    return known[1]
+
+
+def _read_names(path: str) -> dict[str, str]:
+    with open(path, "rb") as file:
+        values = [json_object(line) or {} for line in file]
+    named = [(str(one.get("id")), trim(str(one.get("thread_name") or ""))) for one in values]
+    return {key: name for key, name in named if name}
+
+
+def _read_titles(path: str) -> dict[str, str]:
+    # Imported here because most lists read no session of Codex.
+    import sqlite3
+
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"{Path(path).as_uri()}?mode=ro&immutable=1", uri=True)) as database,
+    ):
+        rows = database.execute("SELECT id, title, first_user_message FROM threads").fetchall()
+        titles = [(str(key), trim(str(title or "")), str(first or "").lstrip()) for key, title, first in rows]
+        return {key: title[:_TITLE_CHARACTERS] for key, title, first in titles if title and not first.startswith(title)}
+    return {}
+
+
+@lru_cache(8)
+def _newest_database(home: str, _: int) -> str | None:
+    """Return the database with the highest number in a Codex directory, which changed last at the given time."""
+    found = [(int(match[1]), name) for name in os.listdir(home) if (match := _DATABASE.fullmatch(name))]
+    return os.path.join(home, max(found)[1]) if found else None
 
 
 CODEX = Agent(

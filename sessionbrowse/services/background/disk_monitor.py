@@ -43,8 +43,7 @@ from sessionbrowse.services.background.monitor_messages import (
 )
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.list.summary_cache import SummaryCache
-from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
-from sessionbrowse.store.find.parent_links import link_parents
+from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, link_parents, newest_first, stamp_of
 from sessionbrowse.store.find.roots import places_of, scan_passes
 from sessionbrowse.store.index.index import UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexUnavailable

@@ -30,8 +30,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.model.listing.summary import Summary, first_message_of
-from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
-from sessionbrowse.store.find.parent_links import link_parents, placed
+from sessionbrowse.store.find.discover import FoundFile, Skipped, link_parents, newest_first, placed
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, unread_bytes

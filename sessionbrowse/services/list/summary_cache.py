@@ -11,8 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.find.discover import FileStamp, FoundFile
-from sessionbrowse.store.find.parent_links import placed
+from sessionbrowse.store.find.discover import FileStamp, FoundFile, placed
 from sessionbrowse.store.index.index import Index, Note, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, has_its_name, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked

@@ -17,8 +17,7 @@ from msgspec.structs import asdict, replace
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests, Totals
 from sessionbrowse.services.list.gather import Listing, gather
-from sessionbrowse.store.find.discover import FoundFile, Skipped
-from sessionbrowse.store.find.parent_links import placed
+from sessionbrowse.store.find.discover import FoundFile, Skipped, placed
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import Index, Note, discard_if_damaged, open_index, read_settled
 

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Marks
+from sessionbrowse.agents.codex import codex_name
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
@@ -65,11 +66,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
 
 def has_its_name(summary: Summary) -> bool:
     """Return False if a Codex session was renamed since; names are in a separate file, so its own file is unchanged."""
-    if summary.agent != "codex":
-        return True
-    from sessionbrowse.store.read.translation import codex_name
-
-    return (codex_name(summary.path) or summary.name) == summary.name
+    return summary.agent != "codex" or (codex_name(summary.path) or summary.name) == summary.name
 
 
 def damaged(why: str) -> sqlite3.DatabaseError:

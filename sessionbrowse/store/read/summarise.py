@@ -18,8 +18,7 @@ from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session, build_session, left_behind
 from sessionbrowse.model.usage.request import price_of
-from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.find.parent_links import placed
+from sessionbrowse.store.find.discover import FoundFile, placed
 from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import Content, closing, file_blocks, open_content, read_at
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker

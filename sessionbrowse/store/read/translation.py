@@ -6,22 +6,19 @@ The sessions' files are only read. The last translations stay open, because a se
 from __future__ import annotations
 
 import os
-import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
-from functools import cache, lru_cache
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
 from sessionbrowse.agents.base import stem_of
-from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
+from sessionbrowse.agents.codex import codex_name, codex_title, id_in_name
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.codec import HEAD_SIZES, ZSTD
 from sessionbrowse.format.entries import Header
-from sessionbrowse.format.json_value import Json, json_object, trim
+from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.model.listing.directories import alphanumeric
 from sessionbrowse.store.find.discover import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked
@@ -35,8 +32,6 @@ MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
 _BLOCK_BYTES = 128 * 1024
 _KEPT = 4
-_TITLE_CHARACTERS = 150
-_DATABASE = re.compile(r"state_(\d+)\.sqlite")
 
 
 Names = tuple[str | None, str | None]
@@ -50,7 +45,6 @@ class _Translation(Struct):
 
 
 _kept: dict[str, _Translation] = {}
-_names: dict[str, tuple[FileStamp, dict[str, str]]] = {}
 _lock = threading.Lock()
 
 
@@ -140,77 +134,8 @@ def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-@cache
-def _home_of_folder(folder: str) -> str | None:
-    return home_of(os.path.join(folder, "session.jsonl"))
-
-
-def codex_name(path: str) -> str | None:
-    """Return a session's name from Codex's index of names; if several lines have its id, the last one counts."""
-    home = _home_of_folder(os.path.dirname(path))
-    return _cached(os.path.join(home, NAMES), _read_names).get(id_in_name(path)) if home is not None else None
-
-
-def codex_title(path: str) -> str | None:
-    """Return a session's title from Codex's database, unless it is the beginning of the first prompt.
-
-    Opening the database makes no files. It is not read while Codex has changes beside it that are not in it yet.
-    """
-    home = _home_of_folder(os.path.dirname(path))
-    if home is None:
-        return None
-    with suppress(OSError):
-        database = _newest_database(home, os.stat(home).st_mtime_ns)
-        if database is not None and not (os.path.exists(f"{database}-wal") and os.path.getsize(f"{database}-wal")):
-            return _cached(database, _read_titles).get(id_in_name(path))
-    return None
-
-
 def _names_of(path: str, agent: str) -> Names:
     return (codex_name(path), codex_title(path)) if agent == "codex" else (None, None)
-
-
-def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Return the texts in a file, by session id; it is read again if it has changed."""
-    try:
-        stamp = stamp_of(path, os.stat(path))
-        with _lock:
-            known = _names.get(path)
-        if known is None or known[0] != stamp:
-            known = stamp, read(path)
-            with _lock:
-                _names[path] = known
-    except OSError:
-        return {}
-    return known[1]
-
-
-def _read_names(path: str) -> dict[str, str]:
-    with open(path, "rb") as file:
-        values = [json_object(line) or {} for line in file]
-    named = [(str(one.get("id")), trim(str(one.get("thread_name") or ""))) for one in values]
-    return {key: name for key, name in named if name}
-
-
-def _read_titles(path: str) -> dict[str, str]:
-    # Imported here because most lists read no session of Codex.
-    import sqlite3
-
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"{Path(path).as_uri()}?mode=ro&immutable=1", uri=True)) as database,
-    ):
-        rows = database.execute("SELECT id, title, first_user_message FROM threads").fetchall()
-        titles = [(str(key), trim(str(title or "")), str(first or "").lstrip()) for key, title, first in rows]
-        return {key: title[:_TITLE_CHARACTERS] for key, title, first in titles if title and not first.startswith(title)}
-    return {}
-
-
-@lru_cache(8)
-def _newest_database(home: str, _: int) -> str | None:
-    """Return the database with the highest number in a Codex directory, which changed last at the given time."""
-    found = [(int(match[1]), name) for name in os.listdir(home) if (match := _DATABASE.fullmatch(name))]
-    return os.path.join(home, max(found)[1]) if found else None
 
 
 def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool = False) -> Translated:

@@ -14,8 +14,7 @@ from sessionbrowse.format.codec import EVENT_STREAM
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Batch, gather_summaries, scan
 from sessionbrowse.services.list.locate import locate
-from sessionbrowse.store.find.discover import FoundFile, Skipped
-from sessionbrowse.store.find.parent_links import link_parents
+from sessionbrowse.store.find.discover import FoundFile, Skipped, link_parents
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import summarise_file
 from tests.support.session_files import answer, entry, header, line, slot, user
