@@ -20,8 +20,8 @@ from types import FrameType
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "sessionbrowse"
 
-MOST_FILES = 21
-MOST_FILES_BELOW_THE_SCREEN = 11
+MOST_FILES = 20
+MOST_FILES_BELOW_THE_SCREEN = 12
 FLOORS_BELOW_THE_SCREEN = ("services", "store", "cli")
 LIMIT_SECONDS = 120
 

@@ -350,6 +350,50 @@ def configured_session_directories(
             yield (directory, f"settings sessionDir of {start}" if is_own or relative else "settings sessionDir")
 
 
+def places_like_pi(
+    agent: str,
+    folder: str,
+    agent_dirs: tuple[str, ...],
+    session_dirs: tuple[str, ...],
+    project_settings: tuple[str, ...],
+    around: Surroundings,
+    *,
+    home_variables: tuple[str, ...] = (),
+    further_settings: tuple[str, ...] = (),
+) -> list[Place]:
+    """Return the session directories of pi or its fork atomic: in its agent directory, and by variables and settings.
+
+    `folder`, in the home directory, contains the agent directory unless one of the variables `agent_dirs` names it.
+    Then `further_settings`, files in the home directory that count less than the agent's own, are not read. The first
+    of several variables that is defined counts, even if it is empty.
+    """
+    around = msgspec.structs.replace(around, home=home_by(home_variables, around))
+    variable, value = _first_defined(around.environ, agent_dirs)
+    path = configured_path(value, around.home) if value else None
+    agent_dir = os.path.join(around.home, folder, "agent") if path is None else absolute(path, around.cwd)
+    source, env = ("default", {}) if path is None else (variable, {variable: agent_dir})
+    found = [Place(agent, os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
+    further = further_settings if value is None else ()
+    variable, value = _first_defined(around.environ, session_dirs)
+    for directory in custom_directories(value, around):
+        found.append(Place(agent, directory, "flat", variable, {**env, variable: directory}, agent_dir))
+    settings = [*[os.path.join(around.home, each) for each in further], os.path.join(agent_dir, "settings.json")]
+    for directory, why in configured_session_directories(around, settings, project_settings):
+        found.append(Place(agent, directory, "flat", why, env, agent_dir))
+    return distinct(found)
+
+
+def home_by(variables: tuple[str, ...], around: Surroundings) -> str:
+    """Return the value of the first variable that is set and not empty; without one, the home directory."""
+    return next(filter(None, map(around.environ.get, variables)), around.home)
+
+
+def _first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, str | None]:
+    """Return the name and value of the first variable that is defined; None as value if there is none."""
+    name = next((name for name in names if name in environ), names[0])
+    return name, environ.get(name)
+
+
 def places_in_home(
     agent: str, variable: str, folder: str, stores: Mapping[str, PlaceKind], around: Surroundings
 ) -> list[Place]:

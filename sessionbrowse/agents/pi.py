@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from sessionbrowse.agents.base import (
     Agent,
-    Place,
     Surroundings,
     absolute,
     configured_path,
-    configured_session_directories,
-    custom_directories,
     dashed_folder,
-    distinct,
     is_dashed_folder,
+    places_like_pi,
 )
 from sessionbrowse.model.session import rules
 
-AGENT_DIR = "PI_CODING_AGENT_DIR"
 SESSION_DIR = "PI_CODING_AGENT_SESSION_DIR"
 SETTINGS = os.path.join(".pi", "settings.json")
 
-
-def places(around: Surroundings) -> list[Place]:
-    """Return pi's session directories: the one in its agent directory, and those named by variables or settings."""
-    agent_dir, env = agent_directory(around)
-    source = AGENT_DIR if env else "default"
-    found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
-    for directory in custom_directories(around.environ.get(SESSION_DIR), around):
-        found.append(Place("pi", directory, "flat", SESSION_DIR, {**env, SESSION_DIR: directory}, agent_dir))
-    for directory, why in configured_session_directories(
-        around, [os.path.join(agent_dir, "settings.json")], [SETTINGS]
-    ):
-        found.append(Place("pi", directory, "flat", why, env, agent_dir))
-    return distinct(found)
-
-
-def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
-    """Return pi's agent directory, and the variable `PI_CODING_AGENT_DIR` if it is set and not empty."""
-    value = around.environ.get(AGENT_DIR)
-    path = configured_path(value, around.home) if value else None
-    if path is None:
-        return os.path.join(around.home, ".pi", "agent"), {}
-    directory = absolute(path, around.cwd)
-    return directory, {AGENT_DIR: directory}
+places = partial(places_like_pi, "pi", ".pi", ("PI_CODING_AGENT_DIR",), (SESSION_DIR,), (SETTINGS,))
+"""Return pi's session directories: the one in its agent directory, and those named by variables or settings."""
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
