@@ -156,8 +156,7 @@ def run_convert(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(carried.document())
         return 0
-    done = "carried" if carried.added_to is None else "added"
-    done = f"would be {done}" if carried.dry_run else done
+    done = ("would be " if carried.dry_run else "") + ("carried" if carried.added_to is None else "added")
     if carried.entries:
         output.note(f"{plural(carried.entries, 'entry', 'entries')} {done} to {carried.to_agent}.")
     if not carried.dry_run:

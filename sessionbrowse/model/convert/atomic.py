@@ -6,13 +6,13 @@ of pi therefore becomes one of atomic's, with the original in its `details`.
 
 from __future__ import annotations
 
-from sessionbrowse.model.convert.carried import Entry, ReadImage, based, own_fields, unwrapped, wrapped
+from sessionbrowse.model.convert.carried import Entry, ReadImage, based, own_fields, text_of, unwrapped, wrapped
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, VERBATIM_STRATEGY
 
 
 def to_pi(entry: Entry, _: ReadImage) -> Entry:
     """Convert an entry of atomic to pi's format."""
-    kind, details = entry.get("type"), entry.get("details")
+    kind, details = text_of(entry, "type"), entry.get("details")
     if kind in ATOMIC_ONLY_TYPES or (kind == "custom_message" and entry.get("excludeFromContext") is True):
         return wrapped(entry, "atomic")
     if kind != "compaction":

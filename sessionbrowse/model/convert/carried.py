@@ -26,7 +26,8 @@ _BASE = ("id", "parentId", "timestamp")
 
 def based(entry: Entry, own: Entry) -> Entry:
     """Return an entry with the id, parent and time of `entry`, and the type and other fields of `own`."""
-    return {"type": own.get("type")} | {key: entry[key] for key in _BASE if key in entry} | own
+    kind: Entry = {"type": own["type"]} if "type" in own else {}
+    return kind | {key: entry[key] for key in _BASE if key in entry} | own
 
 
 def own_fields(entry: Entry) -> Entry:
@@ -38,6 +39,12 @@ def new_entry(seed: str, parent_id: Json, timestamp: Json, own: Entry) -> Entry:
     """Return a new entry with the fields `own`; equal seeds give equal ids."""
     made = hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:8]
     return based({"id": made, "parentId": parent_id, "timestamp": timestamp}, own)
+
+
+def text_of(value: Entry, key: str) -> str:
+    """Return the text under a key; "" if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
 
 
 def message_of(entry: Entry) -> Entry:
@@ -76,4 +83,4 @@ def notes_of(entry: Entry) -> Entry:
 def kept_original(entry: Entry, agent: str) -> Entry | None:
     """Return the original of an agent that `marked` stored in a converted entry; None if it stored none."""
     kept = notes_of(entry).get(agent)
-    return based(entry, kept) if isinstance(kept, dict) and isinstance(kept.get("type"), str) else None
+    return based(entry, kept) if isinstance(kept, dict) else None

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 
 from msgspec import Struct
 
-from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, trim
+from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.model.clean.odd_fields import NO_USAGE, mended_entry
@@ -28,6 +28,7 @@ from sessionbrowse.model.convert.carried import (
     new_entry,
     notes_of,
     own_fields,
+    text_of,
 )
 from sessionbrowse.model.convert.losses import Loss, LossCount, add_context_losses
 from sessionbrowse.model.fork import title_source
@@ -100,11 +101,9 @@ def converted(
         entries = [_carried(session, one, here, there, read_image, count) for one in entries]
     known: dict[str, str] = {}
     if drop_signatures:
-        entries = [_without_reasoning(one, known) for one in entries]
-        for entry_id in known:
-            count.add("reasoning", entry_id)
+        entries = [_without_reasoning(one, known, count) for one in entries]
     if target != "omp" and (until is None or not session.is_transcript):
-        entries += _last_entries(session, entries, source)
+        entries += _last_entries(session, entries, source, session_of(map(json_line, entries), target).name or "")
     lines = tuple([(raw_of.get(id(one)) or json_bytes(one)) + b"\n" for one in entries])
     if session.agent == "omp":
         lost = [str(one.get("id")) for one, line in zip(entries, lines, strict=True) if _LOST_IMAGE in line]
@@ -142,7 +141,7 @@ def count_losses(session: Session, entries: Iterable[Entry], target: TargetAgent
         into.add("signature", entry_id, is_signed)
         into.add("full_output", entry_id, target == "omp" and bool(message.get("fullOutputPath")))
         into.add("output_file", entry_id, bool(message.get("outputFile")))
-        into.add(str(one.get("type")), entry_id, one.get("type") in _INERT.get(session.agent, ()))
+        into.add(text_of(one, "type"), entry_id, text_of(one, "type") in _INERT.get(session.agent, ()))
     into.add("tools", count=len(calls - {*_TOOLS[target].split()}))
     header = session.header
     if header is not None:
@@ -156,7 +155,7 @@ def count_losses(session: Session, entries: Iterable[Entry], target: TargetAgent
 # ---- one entry -----------------------------------------------------------------------------------------------
 
 
-def _carried(session: Session, entry: Entry, here: str, there: str, read_image: ReadImage, count: LossCount) -> Entry:
+def _carried(session: Session, entry: Entry, here: str, there: str, read: ReadImage, count: LossCount) -> Entry:
     """Convert an entry of a session from the format of the agent `here` to that of `there`, with all that it needs.
 
     An original that an earlier conversion stored comes back as it was. If the converted entry could not be converted
@@ -168,14 +167,14 @@ def _carried(session: Session, entry: Entry, here: str, there: str, read_image: 
     kept = kept_original(entry, there)
     if kept is not None:
         return kept
-    bare = _RULES.get((here, there), _unchanged)(entry, read_image)
+    bare = _RULES.get((here, there), _unchanged)(entry, read)
     made = _mended(bare, there)
     if made is not bare:
         count.add("made_whole", entry.get("id"))
-    back = _mended(_RULES.get((there, here), _unchanged)(made, read_image), here)
+    back = _mended(_RULES.get((there, here), _unchanged)(made, read), here)
     # omp's own message is in the details of such an entry; only its images may be in the content.
     is_role = here == "pi" and entry.get("customType") == omp.ROLE_TYPE
-    is_restored = back == entry or is_role or (here == "omp" and back == omp.inlined(entry, read_image))
+    is_restored = back == entry or is_role or (here == "omp" and back == omp.inlined(entry, read))
     return made if is_restored or session.agent not in TARGETS else marked(made, here, own_fields(entry))
 
 
@@ -211,7 +210,7 @@ def _with_numbers(given: Json, zeros: Entry) -> Entry:
     }
 
 
-def _without_reasoning(entry: Entry, known: dict[str, str]) -> Entry:
+def _without_reasoning(entry: Entry, known: dict[str, str], count: LossCount) -> Entry:
     """Return an answer without reasoning and signatures; an answer that has only reasoning is unchanged."""
     message = message_of(entry)
     content = message.get("content")
@@ -224,6 +223,7 @@ def _without_reasoning(entry: Entry, known: dict[str, str]) -> Entry:
     ]
     if not bare or bare == content:
         return entry
+    count.add("reasoning", entry.get("id"))
     known[str(entry.get("id"))] = "reasoning"
     # What was dropped would come back from the original that a conversion stored.
     kept = {key: value for key, value in entry.items() if key != CONVERSION_KEY}
@@ -258,15 +258,11 @@ def _cut(title: str, source: Source | None) -> str:
     return slot.title or "" if slot is not None else ""
 
 
-def _last_entries(session: Session, entries: list[Entry], source: Source | None) -> list[Entry]:
-    """Return an entry that gives entries of pi the session's name, or sets a transcript's leaf; [] if needless."""
-    last = entries[-1] if entries else {}
-    named = next((one.get("name") for one in reversed(entries) if one.get("type") == "session_info"), None)
-    given = trim(named) if isinstance(named, str) else ""
-    wanted = session.name or ""
-    if wanted not in (given, _cut(given, source)):
+def _last_entries(session: Session, entries: list[Entry], source: Source | None, named: str) -> list[Entry]:
+    """Return an entry that gives entries, which name the session `named`, its name, or sets a transcript's leaf."""
+    last, wanted, leaf = entries[-1] if entries else {}, session.name or "", session.leaf_id
+    if wanted not in (named, _cut(named, source)):
         return [omp.name_line(wanted, source, last.get("id"), last.get("timestamp"), session.id or "")]
-    leaf = session.leaf_id
     if not session.is_transcript or leaf in (None, last.get("id")):
         return []
     own = {"type": "custom", "customType": CHECKOUT_TYPE, "data": {"checkout": leaf}}

@@ -7,11 +7,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sessionbrowse.format.json_value import json_line, json_object
+from sessionbrowse.format.json_value import Json, json_line, json_object
 from sessionbrowse.model.convert import omp
-from sessionbrowse.model.convert.carried import Entry, ReadImage, message_of
+from sessionbrowse.model.convert.carried import Entry, ReadImage, marked, message_of, new_entry, own_fields, text_of
 
 State = Literal["same", "grown", "went on", "changed"]
+_NO_NAME = {("session_info", ""): marked({"type": "session_info", "name": ""}, "title", None)}
 _NAMES = frozenset({"session_info", "title_change"})
 _SETTINGS = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
 _QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "credential_pin", "session_summary"}
@@ -38,31 +39,29 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     nothing can be added. "changed": the source's old entries changed, so nothing can be added. `read_image` reads
     images that omp has moved into its blob store meanwhile.
     """
-    wanted = [(raw, value) for raw in lines if (value := json_object(raw)) is not None]
+    given = [(raw, value) for raw in lines if (value := json_object(raw)) is not None]
     made = [value for raw in made_lines if (value := json_object(raw)) is not None]
-    name = wanted.pop()[1] if wanted and omp.is_name_line(wanted[-1][1]) else None
-    ids = {value.get("id") for _, value in wanted}
-    ours, others = [[one for one in made if (one.get("id") in ids) is is_ours] for is_ours in (True, False)]
-    above = {one.get("id"): one.get("parentId") for one in others}
-    known = {one.get("id") for one in ours}
-    new = [(raw, value) for raw, value in wanted if value.get("id") not in known]
+    wanted = given[:-1] if given and omp.is_name_line(given[-1][1]) else given
+    ids = {text_of(value, "id") for _, value in wanted}
+    ours, others = [[one for one in made if (text_of(one, "id") in ids) is is_ours] for is_ours in (True, False)]
+    above = {text_of(one, "id"): one.get("parentId") for one in others}
+    known = {text_of(one, "id") for one in ours}
+    new = [(raw, value) for raw, value in wanted if text_of(value, "id") not in known]
     since = [one for one in others if not omp.is_name_line(one)]
-    names = [one for one in since if one.get("type") in _NAMES]
-    if name is not None and (names or name.get("id") in above):
-        name = None
-    if names and any(value.get("type") == "session_info" for _, value in new):
-        # The made session keeps the name that the user gave it.
-        name = omp.name_line(str(names[-1].get("name") or ""), None, None, names[-1].get("timestamp"), str(len(made)))
     pairs = [(one, value) for one, (_, value) in zip(ours, wanted, strict=False)]
     other = [pair for pair in pairs if not _is_same(*pair, above, read_image)]
     longer = None
     if other and other == [pair for pair in pairs if _content(pair[1]) is not None][-1:] and _is_longer(*other[0]):
         longer, other = json_line({**other[0][1], "parentId": other[0][0].get("parentId")}), []
-    if not new and name is None and longer is None:
+    after = [*made, *(value for _, value in new)]
+    # The name and the labels that the user set in the made session stay in force, before those of the source.
+    said, marks = _marks(after), _NO_NAME | _marks([value for _, value in given]) | _marks(since)
+    again = [one for key, one in marks.items() if _text(one) != _text(said.get(key, {}))]
+    if not new and not again and longer is None:
         return Grown("same")
-    went_on = any(one.get("type") not in _QUIET for one in since)
+    went_on = any(text_of(one, "type") not in _QUIET for one in since)
     if went_on or other or len(ours) + len(new) != len(wanted):
-        is_quiet = all(value.get("type") in _QUIET for _, value in new)
+        is_quiet = all(text_of(value, "type") in _QUIET for _, value in new)
         return Grown("same" if is_quiet else "went on" if went_on else "changed")
     added = [raw for raw, _ in new]
     last, leaf = (of[-1].get("id") if of else None for of in (made, ours))
@@ -70,9 +69,22 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     first = next((at for at, (_, value) in enumerate(new) if value.get("parentId") == leaf != last), None)
     if first is not None:
         added[first] = json_line({**new[first][1], "parentId": last})
-    if name is not None:
-        added.append(json_line({**name, "parentId": new[-1][1].get("id") if new else last}))
-    return Grown("grown", tuple(added), bool(names), longer)
+    for number, one in enumerate(again):
+        end = after[-1]
+        seed = f"{len(made)}\0{number}\0{end.get('id')}"
+        after.append(new_entry(seed, end.get("id"), end.get("timestamp"), own_fields(one)))
+        added.append(json_line(after[-1]))
+    return Grown("grown", tuple(added), any(text_of(one, "type") in _NAMES for one in since), longer)
+
+
+def _marks(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
+    """Return the last entry that names a session, and the last label of each entry."""
+    kinds = ("session_info", "label")
+    return {(kind, text_of(one, "targetId")): one for one in entries if (kind := text_of(one, "type")) in kinds}
+
+
+def _text(mark: Entry) -> str:
+    return text_of(mark, "name" if mark.get("type") == "session_info" else "label")
 
 
 def _content(entry: Entry) -> list[object] | None:
@@ -88,10 +100,10 @@ def _is_longer(older: Entry, entry: Entry) -> bool:
     return then is not None and now is not None and older.get("id") == entry.get("id") and now[: len(then)] == then
 
 
-def _is_same(one: Entry, expected: Entry, above: dict[object, object], read_image: ReadImage) -> bool:
+def _is_same(one: Entry, expected: Entry, above: dict[str, Json], read_image: ReadImage) -> bool:
     parent = one.get("parentId")
     for _ in above:
-        if parent == expected.get("parentId") or parent not in above:
-            break
-        parent = above[parent]
-    return omp.inlined({**one, "parentId": parent}, read_image) == expected
+        if parent != expected.get("parentId") and isinstance(parent, str):
+            parent = above.get(parent, parent)
+    wanted = {**omp.inlined(expected, read_image), "parentId": expected.get("parentId")}
+    return {**omp.inlined(one, read_image), "parentId": parent} == wanted

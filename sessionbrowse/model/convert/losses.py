@@ -43,7 +43,6 @@ class Loss(Struct, frozen=True, kw_only=True):
 
 CHANGES = "Changes what the model sees"
 _LEFT, _REFUSED, _ADDED = "Not carried over", "May be refused by a provider", "Added"
-HEADINGS = (CHANGES, _LEFT, _REFUSED, _ADDED)
 _SENTENCES = {
     "context_edit": (CHANGES, "context edits, which only pi applies"),
     "failed_answer": (CHANGES, "aborted or failed answers and their results, which only one of the agents sends"),
@@ -113,7 +112,7 @@ _COMPARED: Mapping[type, tuple[str, ...]] = {
 
 def loss_lines(losses: Iterable[Loss]) -> list[str]:
     """Return the losses as lines: each heading is followed by its kinds of losses, with their numbers."""
-    lines: dict[str, list[str]] = {heading: [f"{heading}:"] for heading in HEADINGS}
+    lines: dict[str, list[str]] = {heading: [f"{heading}:"] for heading in (CHANGES, _LEFT, _REFUSED, _ADDED)}
     for loss in losses:
         heading, sentence = _sentence(loss.kind)
         lines[heading].append(f"  {sentence}: {loss.count:,}")

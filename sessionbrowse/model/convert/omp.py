@@ -15,6 +15,7 @@ from sessionbrowse.model.convert.carried import (
     message_of,
     new_entry,
     notes_of,
+    text_of,
     unwrapped,
     wrapped,
 )
@@ -59,8 +60,8 @@ def without_name_lines(entries: list[Entry]) -> list[Entry]:
 
 def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
     """Convert an entry of omp to pi's format."""
-    kind, message = entry.get("type"), message_of(entry)
-    role, model = message.get("role"), entry.get("model")
+    kind, message, model = text_of(entry, "type"), message_of(entry), entry.get("model")
+    role = text_of(message, "role")
     if role in _MODEL_ROLES or (role == "bashExecution" and message.get("images")):
         if message.get("excludeFromContext"):
             return wrapped(entry, "omp")
@@ -90,9 +91,9 @@ def _seen_by_model(message: Entry) -> Json:
     content, images, listed = message.get("content"), message.get("images"), message.get("files")
     match message.get("role"):
         case "pythonExecution":
-            return _ran(message, f"Ran Python:\n```python\n{_text(message, 'code')}\n```\n", "Output:\n", "execution")
+            return _ran(message, f"Ran Python:\n```python\n{text_of(message, 'code')}\n```\n", "Output:\n", "execution")
         case "bashExecution":
-            ran = _ran(message, f"Ran `{_text(message, 'command')}`\n", "", "command")
+            ran = _ran(message, f"Ran `{text_of(message, 'command')}`\n", "", "command")
             return [{"type": "text", "text": ran}, *images] if isinstance(images, list) else ran
         case "fileMention":
             files = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -104,7 +105,7 @@ def _seen_by_model(message: Entry) -> Json:
 
 def _mention(file: Entry) -> str:
     inner = f"\n{file['content']}\n" if file.get("content") else "\n"
-    return f'<file path="{_text(file, "path")}">{inner}</file>'
+    return f'<file path="{text_of(file, "path")}">{inner}</file>'
 
 
 def _ran(message: Entry, start: str, before_output: str, what: str) -> str:
@@ -114,11 +115,6 @@ def _ran(message: Entry, start: str, before_output: str, what: str) -> str:
         return f"{text}\n\n({what} cancelled)"
     failed = "Command exited" if what == "command" else "Execution failed"
     return f"{text}\n\n{failed} with code {code}" if code not in (None, 0) else text
-
-
-def _text(value: Entry, key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
 
 
 def _block_to_pi(block: Entry) -> Entry:
@@ -133,12 +129,12 @@ def _block_to_pi(block: Entry) -> Entry:
 
 def from_pi(entry: Entry, _: ReadImage) -> Entry:
     """Convert an entry of pi to omp's format."""
-    kind, details = entry.get("type"), entry.get("details")
+    kind, details = text_of(entry, "type"), entry.get("details")
     provider, model = entry.get("provider"), entry.get("modelId")
     if kind == "custom":
         return unwrapped(entry, "omp") or entry
     if kind == "session_info":
-        title = _text(entry, "name")
+        title = text_of(entry, "name")
         return based(entry, {"type": "title_change", "title": title, "source": "user", "trigger": NAME_TRIGGER})
     if kind == "model_change" and "model" not in entry and isinstance(provider, str) and isinstance(model, str):
         return _renamed(entry, "provider", {"model": f"{provider}/{model}"}, "modelId")

@@ -245,11 +245,10 @@ def _lines(session: Session) -> list[bytes]:
 
 
 def _image(path: str, reference: str) -> str | None:
-    try:
+    with suppress(Unreadable, OSError):
         found = read_blob(path, reference)
-    except (Unreadable, OSError):
-        return None
-    return base64.b64encode(found).decode() if found is not None else None
+        return base64.b64encode(found).decode() if found is not None else None
+    return None
 
 
 def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted) -> tuple[str, Grown]:
@@ -339,6 +338,6 @@ def _with_longer(content: bytes, longer: bytes) -> bytes:
 def _renamed(content: bytes, made: Converted, now: str) -> bytes:
     """Return the content of an omp session with the source's name in the title slot."""
     slot = parse_slot(content[:SLOT_BYTES])
-    if slot is None or not made.title or slot.title == made.title:
+    if slot is None or slot.title == made.title:
         return content
     return slot_line(made.title, made.title_source, now) + content[SLOT_BYTES:]

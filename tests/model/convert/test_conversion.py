@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,28 @@ def there_and_back(content: bytes, agent: str, via: TargetAgent) -> None:
 def test_generated_sessions_come_back_equal(agent: str, via: str) -> None:
     for seed in range(15):
         there_and_back(OddTree(seed, agent, 40).content(), agent, OTHERS[agent][via == "second"])
+
+
+ODD_KEYS = ["type", "id", "parentId", "targetId", "customType", "data", "details", "model", "role", "content"]
+ODD_KEYS += ["usage", "images", "files", "name", "title"]
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_values_of_any_kind_come_back_equal(agent: str) -> None:
+    odd: list[Json] = ["", 5, ["a"], {"a": [1]}, None]
+    for seed, (key, value) in enumerate(product(ODD_KEYS, [*odd, "gone"])):
+        tree = OddTree(seed, agent, 8)
+        dice = random.Random(seed)
+        one = dice.choice(tree.entries)
+        holder = one["message"] if dice.random() < 0.5 and "message" in one else one
+        holder[key] = value
+        if value == "gone":
+            del holder[key]
+        via = OTHERS[agent][seed % 2]
+        made, _ = carry(tree.content(), agent, via)
+        assert growth(made.lines, made.lines, read_image).state == "same"
+        if made.refusal is None:
+            there_and_back(tree.content(), agent, via)
 
 
 @pytest.mark.stress

@@ -16,6 +16,7 @@ import pytest
 
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.format.json_value import loads
+from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing
@@ -28,6 +29,7 @@ from tests.support.foreign import CLAUDE_ID, Claude, call, jsonl, said
 
 HOUR_MS = 3_600_000
 Json = Any
+SLOT_TIME = "2026-08-13T08:00:00.000Z"
 CALLING = [user("00000001", None, "look"), assistant("00000002", "00000001", "I look", ["call_1"])]
 
 
@@ -151,8 +153,11 @@ def test_a_source_whose_entries_changed_gives_a_new_session(store: Store) -> Non
     assert "differs" in " ".join(again.notes)
 
 
+@pytest.mark.parametrize("name", ["New", ""])
 @pytest.mark.parametrize("renamed", [False, True])
-def test_a_new_name_of_the_source_goes_along_unless_the_made_session_was_renamed(store: Store, renamed: bool) -> None:
+def test_a_new_name_of_the_source_goes_along_unless_the_made_session_was_renamed(
+    store: Store, renamed: bool, name: str
+) -> None:
     path = store.session("pi", [*CONVERSATION, entry("session_info", "0000000c", "00000008", name="Old")])
     made = Path(carry(store, path).path)
     if renamed:
@@ -160,9 +165,9 @@ def test_a_new_name_of_the_source_goes_along_unless_the_made_session_was_renamed
         made.write_bytes(
             made.read_bytes().replace(b'"title":"Old","source":"user"', b'"title":"Min","source":"user"', 1)
         )
-    append(path, entry("session_info", "0000000d", "0000000c", name="New"))
+    append(path, entry("session_info", "0000000d", "0000000c", name=name))
     carry(store, path, force=True)
-    assert open_session(made).name == ("Min" if renamed else "New")
+    assert open_session(made).name == ("Min" if renamed else name or None)
 
 
 @pytest.mark.parametrize("renamed", [False, True])
@@ -176,6 +181,35 @@ def test_a_new_title_of_omp_goes_along_unless_the_session_of_pi_was_renamed(stor
     carry(store, path, "pi")
     assert open_session(made).name == ("Mine" if renamed else "New")
     assert carry(store, path, "pi").entries == 0
+
+
+@pytest.mark.parametrize("to", ["pi", "atomic"])
+def test_each_new_title_of_omp_goes_along_also_an_earlier_one_and_none(store: Store, to: str) -> None:
+    path = store.session("omp", slot="Old")
+    made = Path(carry(store, path, to).path)
+    for title in ("New", "Old", "", "New"):
+        path.write_bytes(slot_line(title, "user", SLOT_TIME) + path.read_bytes()[SLOT_BYTES:])
+        carry(store, path, to)
+        assert (open_session(made).name or "") == title
+        assert carry(store, path, to).entries == 0
+
+
+@pytest.mark.parametrize("to", ["omp", "atomic"])
+def test_a_label_that_the_user_set_in_the_made_session_stays_in_force(store: Store, to: str) -> None:
+    path = store.session()
+    made = Path(carry(store, path, to).path)
+    append(made, entry("label", "000000e1", "00000008", targetId="00000002", label="mine"))
+    append(path, entry("label", "000000e2", "00000008", targetId="00000002", label="theirs"))
+    append(path, entry("label", "000000e3", "000000e2", targetId="00000001", label="other"))
+    append(path, user("00000009", "000000e3", "more"))
+    carry(store, path, to, force=True)
+    session = open_session(made, to)
+    assert {session.ids[at]: mark.text for at, mark in session.labels.items()} == {
+        "00000001": "other",
+        "00000002": "mine",
+    }
+    assert "00000009" in [session.ids[at] for at in session.active_branch()]
+    assert carry(store, path, to, force=True).entries == 0
 
 
 def test_an_unfinished_answer_is_held_back_and_added_later(store: Store) -> None:
