@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from sessionbrowse.format.json_value import Json, loads
+from sessionbrowse.model.foreign.steps import ROOT
 from sessionbrowse.model.foreign.translated import (
     Object,
     RawLine,
@@ -19,26 +21,10 @@ from sessionbrowse.model.foreign.translated import (
     text_of,
 )
 
+QUEUE = "queue-operation"
 STATE_LINES = frozenset(
-    {
-        "agent-name",
-        "ai-title",
-        "atis-latch",
-        "bridge-session",
-        "custom-title",
-        "file-history-delta",
-        "file-history-snapshot",
-        "frame-link",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "queue-operation",
-        "relocated",
-        "summary",
-        "tag",
-        "worktree-state",
-    }
+    f"{QUEUE} agent-name ai-title atis-latch bridge-session custom-title file-history-delta file-history-snapshot "
+    "frame-link last-prompt mode permission-mode pr-link relocated summary tag worktree-state".split()
 )
 """Types of lines without `uuid` that store the program's state, not the conversation; they are written repeatedly."""
 PASSED = frozenset({"attachment", "progress", "system"})
@@ -60,7 +46,6 @@ _NOTES = {
     "<teammate-message>": "notification",
 }
 """Maps beginnings of texts that the program, not the user, wrote into user records, to kinds of notes."""
-HIDDEN = frozenset({"caveat", "context", "meta"})
 
 _INJECTED = r"(?:ide|browser)_\w+|system-reminder|[a-z-]+-hook|[a-z-]+-diagnostics"
 _FIRST = re.compile(rf"\s*<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
@@ -69,9 +54,7 @@ _LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 _PERSISTED, _PERSISTED_BYTES = re.compile(rb"tool-results[/\\]+(\w[\w.-]*)"), 4096
 """Finds the name of such a file in the beginning of a result's text."""
 
-NO_TEXT = frozenset({"thinking", "redacted_thinking", "tool_use"})
-"""Types of blocks in an answer that have no text; blocks of unknown types are shown as text."""
-STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
+STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error", "aborted": "aborted"}
 
 
 class Block(Struct, gc=False):
@@ -130,8 +113,8 @@ class ClaudeRecord(RawLine, kw_only=True, gc=False):
     """A line of Claude Code, with the fields that decide its kind and its place in the tree.
 
     The fields from `kind` on are not in the file: `kind` is the kind of entry that the record becomes, "" if none.
-    `answer` is the key of the answer to which the record or its results belong, `entry` the id of its entry, if made.
-    `queued` is the text of a prompt that exists only in a record of the queue.
+    `answer` is the key of the answer to which the record or its results belong, `entry` the position of its step.
+    `queued` is the text of a prompt that exists only in a record of the queue. `is_copy` is True for a doubled line.
     """
 
     parentUuid: str | UnsetType | None = UNSET
@@ -155,10 +138,10 @@ class ClaudeRecord(RawLine, kw_only=True, gc=False):
     kind: str = field(default="", name=" kind")
     text: str = field(default="", name=" text")
     answer: str = field(default="", name=" answer")
-    entry: str | None = field(default=None, name=" entry")
+    results: Sequence[Block] = field(default=(), name=" results")
+    entry: int = field(default=ROOT, name=" entry")
     queued: str = field(default="", name=" queued")
-    is_double: bool = field(default=False, name=" double")
-    has_talk_below: bool = field(default=False, name=" talk")
+    is_copy: bool = field(default=False, name=" copy")
 
 
 def is_record(value: Object) -> bool:
@@ -172,41 +155,31 @@ def parent_of(record: ClaudeRecord) -> str | None:
     return record.parentUuid if isinstance(record.parentUuid, str) else None
 
 
-def passed_name(record: ClaudeRecord) -> str:
-    if record.isSidechain:
-        return "sidechain"
-    return record.type if record.type != "assistant" else "program's own answer"
-
-
 def user_kind(record: ClaudeRecord) -> tuple[str, str]:
     """Return the kind of a user record, and its text; the first test that matches decides."""
     content = record.message.content
     blocks = blocks_in(content)
-    if results_in(record):
+    record.results = [block for block in blocks if block.type == "tool_result"]
+    if record.results:
         return "result", ""
     text = said(content)
     if record.isCompactSummary:
         return "compaction", text
     if record.isMeta:
-        return "note:meta", text
+        return "meta", text
     kind, told = spoken_kind(text)
-    if kind == "note:context" and any(block.type != "text" for block in blocks):
+    if kind == "context" and any(block.type != "text" for block in blocks):
         kind, told = "prompt", ""
     if kind == "prompt" and record.origin.kind not in (None, "human"):
-        return "note:notification", text
+        return "notification", text
     return kind, told
-
-
-def results_in(record: ClaudeRecord) -> list[str]:
-    """Return the ids of the tool calls whose results are in a user record."""
-    return [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
 
 
 def spoken_kind(text: str) -> tuple[str, str]:
     """Return the kind of a text in a user record (the program may have written it), and the user's words in it."""
     injected, rest = _split(text)
     if injected and not rest:
-        return "note:context", text
+        return "context", text
     text, start = rest, rest.lstrip()
     if start.startswith("<command-message>"):
         command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
@@ -214,7 +187,7 @@ def spoken_kind(text: str) -> tuple[str, str]:
         return "prompt", " ".join(filter(None, words)) or text
     for beginning, kind in _NOTES.items():
         if start.startswith(beginning):
-            return f"note:{kind}", text
+            return kind, text
     return "prompt", text
 
 
@@ -252,8 +225,8 @@ def _split(text: str) -> tuple[list[str], str]:
 def content_of(record: ClaudeRecord) -> Json:
     """Return the whole content of a message or of a queued prompt."""
     if record.type == "attachment":
-        return object_of(record.whole().get("attachment")).get("prompt")
-    return object_of(record.whole().get("message")).get("content")
+        return object_of(record.item().get("attachment")).get("prompt")
+    return object_of(record.item().get("message")).get("content")
 
 
 def blocks_in(content: str | list[Block]) -> list[Block]:

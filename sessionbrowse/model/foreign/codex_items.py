@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
@@ -24,7 +24,6 @@ from sessionbrowse.model.foreign.translated import (
     usual_fields,
 )
 
-_ITEM_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 _INJECTED = (
     "<environment_context>",
     "# AGENTS.md instructions",
@@ -38,42 +37,50 @@ _INJECTED = (
     "Warning: apply_patch was requested",
 )
 """Beginnings of messages with the role "user" that Codex itself wrote, not the user."""
-CALLS = frozenset(
-    {
-        "custom_tool_call",
-        "function_call",
-        "image_generation_call",
-        "local_shell_call",
-        "tool_search_call",
-        "web_search_call",
-    }
+_PARTS = (
+    ("user", r"response_item message user"),
+    ("text", r"response_item message assistant"),
+    ("reasoning", r"response_item reasoning"),
+    ("call", r"response_item (custom_tool|function|image_generation|local_shell|tool_search|web_search)_call"),
+    ("output", r"response_item ((custom_tool|function)_call|tool_search)_output"),
+    ("note", r"response_item (message|agent_message)|event_msg (stream_)?error"),
+    ("shown", r"event_msg (item_completed|user_message)"),
+    ("repeated", r"event_msg agent_(message|reasoning)"),
+    ("count", r"event_msg token_count"),
+    ("aborted", r"event_msg turn_aborted"),
+    ("rollback", r"event_msg thread_rolled_back"),
+    ("named", r"event_msg thread_name_updated"),
+    ("head", r"session_meta"),
+    ("turn", r"turn_context"),
+    ("compaction", r"compacted"),
+    ("passed", r"response_item (compaction|ghost_snapshot)|state|token_usage_record|world_state"),
+    ("passed", r"(fork|rollout)_reference|inter_agent_communication(_metadata)?"),
+    ("passed", r"event_msg (agent_reasoning|collab|dynamic_tool_call|mcp|task|thread|turn|undo|web_search)_\w+"),
+    ("passed", r"event_msg (\w+_(begin|end)|context_compacted|(entered|exited)_review_mode|sub_agent_activity)"),
+    ("passed", r"event_msg (view_image_tool_call|guardian_assessment|plan_update|background_event)"),
 )
-OUTPUTS = frozenset({"custom_tool_call_output", "function_call_output", "tool_search_output"})
-PASSED_ITEMS = frozenset({"compaction", "ghost_snapshot"})
-PASSED_LINES = frozenset(
-    {
-        "fork_reference",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
-        "rollout_reference",
-        "session_meta",
-        "state",
-        "token_usage_record",
-        "turn_context",
-        "world_state",
-    }
-)
-_PASSED_EVENTS = re.compile(
-    r"agent_message|agent_reasoning\w*|token_count|user_message|item_completed|context_compacted|thread_\w+|task_\w+|\w+_end"
-    r"|\w+_begin|turn_\w+|entered_review_mode|exited_review_mode|sub_agent_activity|collab_\w+|undo_\w+|view_image_tool_call"
-    r"|dynamic_tool_call_\w+|guardian_assessment|plan_update|background_event|mcp_\w+|web_search_\w+"
-)
-"""Types of events that become no entries: they repeat items, or report the state of the program."""
+"""Parts of lines in a session (see `part_of`), each with a pattern of the types of line and payload, and the role."""
+_PATTERNS = [(part, re.compile(pattern)) for part, pattern in _PARTS]
+
+
+@lru_cache(maxsize=256)
+def part_of(kind: str, about: str, role: str) -> str:
+    """Return the part of a line in the session, by its type (`kind`), and by the type and role of its payload.
+
+    The parts "text", "reasoning" and "call" belong to an answer. "user" is an item and "shown" an event that may be a
+    prompt. "repeated" is an event that may repeat an item of an answer. "passed" is a line that becomes no entry.
+    """
+    forms = {f"{kind} {about} {role}", f"{kind} {about}", kind}
+    return next((part for part, pattern in _PATTERNS if any(map(pattern.fullmatch, forms))), "unknown")
+
+
+def _is_item(kind: str) -> bool:
+    return part_of("response_item", kind, "") not in ("passed", "unknown")
 
 
 def is_record(value: Object) -> bool:
     """Return True for an object that Codex writes as a line of its own."""
-    return isinstance(value.get("type"), str) and ("payload" in value or value["type"] in _ITEM_TYPES)
+    return isinstance(value.get("type"), str) and ("payload" in value or _is_item(value["type"]))
 
 
 class SaidPart(Struct, gc=False):
@@ -141,10 +148,10 @@ NO_PAYLOAD = Payload()
 
 
 class Line(RawLine, kw_only=True, gc=False):
-    """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
+    """A line: its time, type and payload.
 
-    The fields from `is_copied` on are not in the file: `words` are the user's words in a prompt's event, "" without an
-    event.
+    The fields from `part` on are not in the file: `part` is the line's part in the session (see `part_of`), `words` are
+    the user's words in a prompt's event, "" without an event, and `call` is the id of a call in pi's format.
     """
 
     timestamp: str = ""
@@ -152,13 +159,9 @@ class Line(RawLine, kw_only=True, gc=False):
     payload: Payload = NO_PAYLOAD
     ordinal: Json = None
     is_copied: bool = field(default=False, name=" copied")
-    role: str = field(default="", name=" role")
+    part: str = field(default="", name=" part")
     words: str = field(default="", name=" words")
-
-    @property
-    def kind(self) -> str:
-        """The type of the item or event."""
-        return self.payload.type
+    call: str = field(default="", name=" call")
 
     def item(self) -> Object:
         """Return the whole payload; in older versions, which wrote no `payload` key, it is the whole line."""
@@ -194,55 +197,18 @@ def complete(line: Line) -> None:
         line.type = text_of(value["record_type"])
     elif not line.type and "id" in value:
         line.type = "session_meta"
-    elif line.type in _ITEM_TYPES or line.type in CALLS or line.type in OUTPUTS:
+    elif _is_item(line.type):
         line.type = "response_item"
-
-
-def is_message(line: Line, role: str) -> bool:
-    return line.kind == "message" and line.type == "response_item" and line.payload.role == role
-
-
-@cache
-def is_passed(kind: str) -> bool:
-    """Return True for an event that becomes no entry."""
-    return _PASSED_EVENTS.fullmatch(kind) is not None
-
-
-_PARTS = {("response_item", kind): "c" for kind in CALLS} | {("response_item", kind): "o" for kind in OUTPUTS}
-_PARTS |= {("response_item", kind): "." for kind in PASSED_ITEMS}
-_PARTS |= {("response_item", "reasoning"): "r", ("response_item", "agent_message"): "n"}
-_PARTS |= {("event_msg", kind): "e" for kind in ("agent_message", "agent_reasoning")}
-_PARTS |= {("event_msg", kind): "n" for kind in ("error", "stream_error")}
-_PARTS |= {("event_msg", kind): "v" for kind in ("item_completed", "user_message")}
-_PARTS |= {
-    ("event_msg", "token_count"): "t",
-    ("event_msg", "turn_aborted"): "b",
-    ("event_msg", "thread_rolled_back"): "?",
-}
-
-
-@lru_cache(maxsize=256)
-def part_of(kind: str, about: str, role: str) -> str:
-    """Return a character for the role of a line in an ordinary session, "?" for an unusual line.
-
-    `kind` is the line's type; `about` and `role` are those of its payload.
-    """
-    if kind == "response_item" and about == "message":
-        return {"user": "u", "assistant": "a"}.get(role, "n")
-    if kind == "event_msg" and is_passed(about):
-        return _PARTS.get((kind, about), ".")
-    others = {"compacted": "k", "turn_context": "x"} | dict.fromkeys(PASSED_LINES - {"turn_context"}, ".")
-    return _PARTS.get((kind, about)) or others.get(kind, "?")
 
 
 def event_text(line: Line) -> str | None:
     """Return the user's words in an event, None for other events; in newer files they are in the event's `item`."""
     if line.type != "event_msg":
         return None
-    if line.kind == "user_message":
+    if line.payload.type == "user_message":
         return line.payload.message
     item = line.payload.item
-    return said(item.content) if line.kind == "item_completed" and item and item.type == "UserMessage" else None
+    return said(item.content) if line.payload.type == "item_completed" and item and item.type == "UserMessage" else None
 
 
 def is_injected(line: Line) -> bool:
@@ -279,11 +245,16 @@ def blocks_of(content: Json) -> list[Object]:
 
 
 def answer_blocks(line: Line) -> list[Object]:
-    """Convert an item with reasoning or text of the model to pi's content blocks.
+    """Convert a line of an answer to pi's content blocks.
 
     Reasoning that is stored encrypted becomes an empty thinking block.
     """
     about = line.payload
+    if line.part == "call":
+        return [_call_block(line)]
+    if line.type == "event_msg":
+        text = "\n".join(texts_in(about))
+        return [text_block(text) if line.part == "text" else {"type": "thinking", "thinking": text}]
     summary, said = (
         [one.text for one in each] if isinstance(each, list) else [] for each in (about.summary, about.content)
     )
@@ -300,11 +271,16 @@ def _payload_text(line: Line) -> str:
         return as_text(line.item())
 
 
-def call_block(line: Line, call: str) -> Object:
-    kind, about = line.kind, line.payload
-    name: Json = about.name if is_string(about.name, 1) else kind.removesuffix("_call")
-    made: Object = {"type": "toolCall", "id": call, "name": name}
-    if kind == "custom_tool_call":
+def call_name(line: Line) -> Json:
+    """Return the name of the tool in a call."""
+    about = line.payload
+    return about.name if is_string(about.name, 1) else about.type.removesuffix("_call")
+
+
+def _call_block(line: Line) -> Object:
+    about, name = line.payload, call_name(line)
+    made: Object = {"type": "toolCall", "id": line.call, "name": name}
+    if about.type == "custom_tool_call":
         return {**made, "arguments": {"input": about.input if is_string(about.input) else ""}, "customWireName": name}
     if is_string(about.arguments):
         with suppress(*REFUSALS):

@@ -1,17 +1,12 @@
-"""The result of a translation: header and entries in pi's format, version 3, and helpers to make them.
-
-The ids of entries are hashes of data in the program's own lines, so they stay the same when a file grows.
-"""
+"""The lines of a file as records, the result of a translation (a session in pi's format), and values in both."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -30,7 +25,6 @@ MISSING_PARENT = "missing parent"
 """Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _NAME_BYTES = 1024
-_USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
 
@@ -76,36 +70,22 @@ class Translated(Struct, frozen=True, kw_only=True):
         yield from [self.torn] if self.torn else []
 
 
-class Ids:
-    """Makes ids of entries: 8 hex digits of a key's hash. If an id is taken, a number is added to the key."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def new(self, key: str) -> str:
-        """Return the id of the entry with the given key."""
-        tried, count = key, 0
-        while (made := hashlib.sha256(tried.encode("utf-8", "replace")).hexdigest()[:8]) in self._taken:
-            count += 1
-            tried = f"{key}#{count}"
-        self._taken.add(made)
-        return made
-
-
 class RawLine(Struct, kw_only=True, gc=False):
     """A line of a file, decoded only to the fields that decide its kind.
 
-    The names of `number` and `raw` begin with a blank, so that no key of the file sets them.
-
-    `raw` is the whole line; `whole` decodes all its fields, as an opened session needs them.
+    The names of `number` and `raw` (the whole line) begin with a blank, so that no key of the file sets them.
     """
 
     number: int = field(default=0, name=" number")
     raw: bytes = field(default=b"", name=" raw")
 
     def whole(self) -> Object:
-        """Return all fields of the line."""
+        """Return all fields of the line, as an opened session needs them."""
         return json_object(self.raw) or {}
+
+    def item(self) -> Object:
+        """Return the fields that tell something; all of them, or those of an inner object."""
+        return self.whole()
 
 
 Line = TypeVar("Line", bound=RawLine)
@@ -240,20 +220,6 @@ def moment_of(timestamp: Json) -> float | None:
     return moment if moment is not None and is_time(moment) else None
 
 
-def newest_ms(times: list[str]) -> float | None:
-    """Return the newest of some times, given as texts, in milliseconds since 1970; None if none is valid."""
-    # Times in the usual form sort correctly as texts; parsing them would take a tenth of the reading time.
-    usual = [time for time in times if len(time) == _USUAL_LENGTH and time.endswith("Z")]
-    newest = moment_of(max(usual)) if len(usual) == len(times) and usual else None
-    return newest or max([moment_of(time) or 0 for time in times], default=0) or None
-
-
-def first_text(contents: Iterable[list[Object]]) -> str | None:
-    """Return the text of the first content that has one, in the form that lists show."""
-    texts = (" ".join([one["text"] for one in content if one["type"] == "text"]) for content in contents)
-    return next(filter(None, texts), None)
-
-
 def plain(content: Json) -> str:
     """Return the text of a message's content, including the text of tool results in it."""
     if isinstance(content, str):
@@ -295,88 +261,3 @@ def is_string(raw: Raw, least: int = 0) -> bool:
 
 
 _encode = msgspec.json.Encoder().encode
-
-
-def header_of(session_id: str, timestamp: str, cwd: str) -> Object:
-    """Return a header of pi's format."""
-    return {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
-
-
-def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0) -> Object:
-    """Return the tokens of a request as pi writes them, without a cost."""
-    total = own_input + output + cache_read + cache_write
-    return {
-        "input": own_input,
-        "output": output,
-        "cacheRead": cache_read,
-        "cacheWrite": cache_write,
-        "totalTokens": total,
-    }
-
-
-class Chain:
-    """The entries made so far; the parent of each new entry is one of them."""
-
-    def __init__(self, agent: str) -> None:
-        self.entries: list[Object] = []
-        self._ids = Ids()
-        self.unread: Counter[str] = Counter()
-        self._agent = agent
-        self._further: dict[str, str] = {}
-
-    @property
-    def last(self) -> str | None:
-        """The id of the newest entry."""
-        return self.entries[-1]["id"] if self.entries else None
-
-    def translated(self, header: Object, records: Records[Line], **facts: Any) -> Translated:
-        """Return the translated session: the entries made so far, the lines without a record, and the given facts."""
-        return Translated(
-            agent=self._agent,
-            header=header,
-            made=self.entries,
-            unread=dict(self.unread),
-            bad_lines=tuple(records.bad),
-            torn=records.torn,
-            **facts,
-        )
-
-    def end(self, entry_id: str | None) -> str | None:
-        """Return the parent for later children of an entry: the last entry inserted below it, or the entry itself."""
-        while entry_id in self._further:
-            entry_id = self._further[entry_id]
-        return entry_id
-
-    def join(self, entry_id: str, below: str) -> None:
-        """Make the entry `below` the parent of later children of the entry `entry_id`."""
-        self._further[self.end(entry_id) or entry_id] = below
-
-    def add(
-        self, kind: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
-    ) -> Object:
-        """Make an entry. With `in_line`, later children of its parent become its own, so that it makes no branch."""
-        made = {"type": kind, "id": self._ids.new(key), "parentId": parent, "timestamp": timestamp, **fields}
-        self.entries.append(made)
-        if in_line and parent is not None:
-            self._further[parent] = made["id"]
-        return made
-
-    def message(
-        self, role: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
-    ) -> Object:
-        """Make an entry with a message."""
-        message = {"role": role, **fields, "timestamp": moment_of(timestamp) or 0}
-        return self.add("message", key, parent, timestamp, {"message": message}, in_line=in_line)
-
-    def note(
-        self, kind: str, text: Json, key: str, parent: str | None, timestamp: str, *, shown: bool, in_line: bool = True
-    ) -> Object:
-        """Make an entry for a text that neither the user nor the model wrote (a custom message)."""
-        fields = {"customType": f"{self._agent}.{kind}", "content": text, "display": shown}
-        return self.add("custom_message", key, parent, timestamp, fields, in_line=in_line)
-
-    def unknown(self, kind: str, record: Object, key: str, parent: str | None, timestamp: str) -> str:
-        """Keep a record of an unknown kind as a hidden entry, count it, and return the entry's id."""
-        self.unread[UNKNOWN + kind] += 1
-        fields = {"customType": f"{self._agent}.{kind}", "data": record}
-        return text_of(self.add("custom", key, parent, timestamp, fields, in_line=True)["id"])

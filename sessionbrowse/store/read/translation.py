@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -102,17 +103,17 @@ def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
 
 
 def split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines that `bytes.split` would return for the whole content, without joining the pieces first."""
+    """Yield the lines of a file, each with its newline if it has one, without joining all pieces."""
     carried: list[bytes] = []
     for piece in pieces:
-        # `bytes.find` is faster than `bytes.split`, which tests every byte separately.
-        begin, end = 0, piece.find(b"\n")
-        while end >= 0:
-            yield b"".join((*carried, piece[begin:end])) if carried else piece[begin:end]
-            carried, begin = [], end + 1
-            end = piece.find(b"\n", begin)
-        carried += [piece[begin:]]
-    yield b"".join(carried)
+        # `BytesIO.readlines` is faster than `bytes.split`, which tests every byte separately.
+        lines = BytesIO(piece).readlines()
+        if carried and lines and lines[0].endswith(b"\n"):
+            lines[0], carried = b"".join((*carried, lines[0])), []
+        if lines and not lines[-1].endswith(b"\n"):
+            carried.append(lines.pop())
+        yield from lines
+    yield from [b"".join(carried)] if carried else []
 
 
 def _own_directory(values: Iterable[dict[str, Json]], folder: str) -> str | None:

@@ -103,7 +103,7 @@ def test_a_list_says_the_same_of_a_session_with_one_change(agent: str) -> None:
     assert sketched > 50
 
 
-def test_a_list_counts_prompts_in_a_row_once_where_it_needs_the_entries() -> None:
+def test_a_list_counts_prompts_in_a_row_once_beside_a_line_of_an_unknown_kind() -> None:
     file = Codex()
     for words in ("one", "two"):
         file.user_item(words)
@@ -111,8 +111,20 @@ def test_a_list_counts_prompts_in_a_row_once_where_it_needs_the_entries() -> Non
         file.event("user_message", message=words)
     file.line("novelty", {})
     brief = codex(file.lines(), brief=True)
-    assert brief.sketch is None
+    assert brief.sketch is not None
     assert listed(brief).message_count == 2
+    check_both(codex(file.lines()), brief)
+
+
+def test_a_list_needs_the_entries_of_a_session_with_a_branch() -> None:
+    file = Codex()
+    for words in ("one", "two"):
+        file.prompt(words)
+        file.answer(words)
+        file.event("thread_rolled_back", num_turns=1)
+    brief = codex(file.lines(), brief=True)
+    assert brief.sketch is None
+    assert listed(brief).branch_count == 2
     check_both(codex(file.lines()), brief)
 
 

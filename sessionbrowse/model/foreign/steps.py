@@ -1,0 +1,221 @@
+"""The steps of a session: what its entries are made from, or a sketch of them for lists.
+
+Each program's rules say once which lines become entries, and in which tree. They make a step for each entry, without
+its content. An opened session needs the entries; a list needs only sums over the steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from sessionbrowse.model.foreign.translated import UNKNOWN, Object, Records, Translated, moment_of
+from sessionbrowse.model.listing.summary import Sketch
+from sessionbrowse.model.listing.summary_builder import status_after
+from sessionbrowse.text import model_name
+
+ROOT = -1
+"""The parent of a step that begins a tree."""
+_MESSAGES = frozenset({"user", "assistant", "toolResult"})
+_HIDDEN = frozenset({"caveat", "context", "meta"})
+_USAGE = ("input", "output", "cacheRead", "cacheWrite", "reasoning")
+_USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
+
+
+class Step(Struct, gc=False):
+    """An entry to be made from a line, below the step at the position `parent`.
+
+    `role` is that of a message, "compaction", "usage", "unknown", or the kind of a note. `content` is what the entry is
+    made from. `suffix` distinguishes several entries of one line. An answer has `model`, `stop` (its reason to stop),
+    `has_calls`, and `usage`: input, output, read from the cache, written to it, perhaps reasoning (in tokens).
+    """
+
+    role: str
+    line: Any
+    parent: int
+    content: Any = None
+    suffix: str = ""
+    model: str = ""
+    stop: str = "stop"
+    has_calls: bool = False
+    usage: tuple[int, ...] | None = None
+
+
+class Reading:
+    """Base of both programs' readings: collects the steps of a session, then makes entries or a sketch of them.
+
+    `at` is the position of the newest step.
+    """
+
+    agent: ClassVar[str]
+    source: ClassVar[Object]
+
+    def __init__(self, records: Records[Any]) -> None:
+        self.records = records
+        self.steps: list[Step] = []
+        self.at = ROOT
+        self.unread: Counter[str] = Counter()
+        self._further: dict[int, int] = {}
+
+    def add(
+        self,
+        role: str,
+        line: Any,
+        content: Any = None,
+        *,
+        parent: int | None = None,
+        suffix: str = "",
+        in_line: bool = False,
+    ) -> Step:
+        """Add a step below `parent`, else below `at`. With `in_line`, later children of its parent become its own."""
+        above = self.at if parent is None else parent
+        self.at = len(self.steps)
+        if in_line and above != ROOT:
+            self._further[above] = self.at
+        step = Step(role, line, above, content, suffix)
+        self.steps.append(step)
+        return step
+
+    def end(self, at: int) -> int:
+        """Return the parent for later children of a step: the last step inserted below it, or the step itself."""
+        while at in self._further:
+            at = self._further[at]
+        return at
+
+    def join(self, at: int, below: int) -> None:
+        """Make the step `below` the parent of later children of the step `at`."""
+        self._further[self.end(at)] = below
+
+    def key(self, line: Any) -> str:
+        """Return a text that only this line of the session has, and keeps when the file grows."""
+        raise NotImplementedError
+
+    def message(self, step: Step) -> Object:
+        """Return the fields of a message that only its program's rules can make, above all its content."""
+        raise NotImplementedError
+
+    def compaction(self, step: Step) -> tuple[Object, int]:
+        """Return the fields of a compaction, and the position of the first step that it keeps; `ROOT` for none."""
+        raise NotImplementedError
+
+    def count_unread(self) -> None:
+        """Count the lines that became no steps, by kind, in `unread`."""
+        raise NotImplementedError
+
+    def has_ended(self, made: list[Object]) -> bool:
+        """Return False if the last answer has no text yet, or calls without a result."""
+        messages = [entry["message"] for entry in made if entry["type"] == "message"]
+        answered = {message["toolCallId"] for message in messages if message["role"] == "toolResult"}
+        content = next((message["content"] for message in reversed(messages) if message["role"] == "assistant"), None)
+        if content is None:
+            return True
+        calls = {block["id"] for block in content if block["type"] == "toolCall"}
+        return calls <= answered and any(block["type"] == "text" and block["text"] for block in content)
+
+    def translated(self, header: Object, name: str | None, *, brief: bool) -> Translated:
+        """Return the session; with `brief`, a sketch replaces the entries where that is possible."""
+        records = self.records
+        sketch = self._sketch({**header, "title": name}) if brief and not (records.bad or records.torn) else None
+        if sketch is not None:
+            return Translated(agent=self.agent, header=header, made=[], name=name, sketch=sketch)
+        self.count_unread()
+        made = self._entries()
+        return Translated(
+            agent=self.agent,
+            header=header,
+            made=made,
+            name=name,
+            unread=dict(self.unread),
+            bad_lines=tuple(records.bad),
+            torn=records.torn,
+            has_ended=self.has_ended(made),
+        )
+
+    def _sketch(self, header: Object) -> Sketch | None:
+        """Return the facts for a list; None for a session with branches, whose entries have to be compared."""
+        steps = self.steps
+        messages = [step for step in steps if step.role in _MESSAGES]
+        answers = [step for step in messages if step.role == "assistant"]
+        prompts = [step for step in messages if step.role == "user"]
+        is_linear = [step.parent for step in steps] == list(range(ROOT, len(steps) - 1))
+        if not steps or not is_linear or "usage" in [step.role for step in steps]:
+            return None
+        end = messages[-1] if messages else None
+        model = next((step.model for step in reversed(answers) if step.model), None)
+        texts = (" ".join([one["text"] for one in step.content if one["type"] == "text"]) for step in prompts)
+        return Sketch(
+            header=header,
+            entries=len(steps),
+            messages=len(messages),
+            first=next(filter(None, texts), None),
+            active_ms=newest_ms([step.line.timestamp for step in (*prompts, *answers)]),
+            tokens=sum([sum(step.usage[:4]) for step in answers if step.usage]),
+            model=model_name(self.source["provider"], model) if model else None,
+            status=status_after(end.role, end.stop, end.has_calls) if end is not None else None,
+        )
+
+    def _entries(self) -> list[Object]:
+        made: list[Object] = []
+        taken: set[str] = set()
+        for step in self.steps:
+            own = _new_id(self.key(step.line) + step.suffix, taken)
+            above = made[step.parent]["id"] if step.parent != ROOT else None
+            entry: Object = {"type": step.role, "id": own, "parentId": above, "timestamp": step.line.timestamp}
+            if step.role in _MESSAGES:
+                entry["type"], entry["message"] = "message", self._message(step)
+            elif step.role == "compaction":
+                fields, kept = self.compaction(step)
+                entry |= fields
+                entry["firstKeptEntryId"] = made[kept]["id"] if kept != ROOT else own
+            elif step.role == "usage":
+                entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(step.usage)}
+            elif step.role == "unknown":
+                self.unread[UNKNOWN + step.content] += 1
+                entry |= {"type": "custom", "customType": f"{self.agent}.{step.content}", "data": step.line.item()}
+            else:
+                # A text that neither the user nor the model wrote.
+                is_shown = step.role not in _HIDDEN
+                entry |= {"customType": f"{self.agent}.{step.role}", "content": step.content, "display": is_shown}
+                entry["type"] = "custom_message"
+            made.append(entry)
+        return made
+
+    def _message(self, step: Step) -> Object:
+        message = {"role": step.role, **self.message(step)}
+        if step.role == "assistant":
+            message |= self.source | {"model": step.model, "stopReason": step.stop}
+            if step.usage is not None:
+                message["usage"] = _usage(step.usage)
+        return {**message, "timestamp": moment_of(step.line.timestamp) or 0}
+
+
+def header_of(session_id: str, timestamp: str, cwd: str) -> Object:
+    """Return a header of pi's format."""
+    return {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
+
+
+def newest_ms(times: list[str]) -> float | None:
+    """Return the newest of some times, given as texts, in milliseconds since 1970; None if none is valid."""
+    # Times in the usual form sort correctly as texts; parsing them would take a tenth of the reading time.
+    usual = [time for time in times if len(time) == _USUAL_LENGTH and time.endswith("Z")]
+    newest = moment_of(max(usual)) if len(usual) == len(times) and usual else None
+    return newest or max([moment_of(time) or 0 for time in times], default=0) or None
+
+
+def _usage(usage: tuple[int, ...] | None) -> Object:
+    """Return the tokens of a request as pi writes them, without a cost."""
+    counts = usage or ()
+    return {**dict(zip(_USAGE, counts, strict=False)), "totalTokens": sum(counts[:4])}
+
+
+def _new_id(key: str, taken: set[str]) -> str:
+    """Return 8 hex digits of a key's hash, and add them to `taken`. If they are taken, the key gets a number."""
+    tried, count = key, 0
+    while (made := hashlib.sha256(tried.encode("utf-8", "replace")).hexdigest()[:8]) in taken:
+        count += 1
+        tried = f"{key}#{count}"
+    taken.add(made)
+    return made
