@@ -81,9 +81,9 @@ def test_a_session_without_a_name_is_called_by_its_first_message(capfdbinary, ro
 
 
 @pytest.mark.parametrize("command", ["search", "list", "labels", "stats"])
-def test_an_unfinished_phrase_is_refused_by_every_command(capfdbinary, root, command):
-    assert main([command, 'lantern "unfinished', "--root", str(root)]) == 1
-    assert 'Type the closing " of the phrase.' in capfdbinary.readouterr().err.decode()
+def test_every_command_says_that_an_unfinished_phrase_was_not_searched(capfdbinary, root, command):
+    assert main([command, 'lantern "unfinished', "--root", str(root)]) == 0
+    assert '"unfinished was not searched: type the closing " of the phrase.' in capfdbinary.readouterr().err.decode()
 
 
 def test_newest_first_finds_what_words_begin(capfdbinary, root):

@@ -122,12 +122,11 @@ def run_labels(arguments: argparse.Namespace) -> int:
     from sessionbrowse.store.read.session_file import open_session
 
     scope = scope_of(arguments)
-    with open_listing(
-        scope, cache_dir(), skipped=output.warn, note=output.noting_once(arguments.notes), processes=True
-    ) as listing:
+    note = output.noting_once(arguments.notes)
+    with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
         there = newest(listing.sessions, within=in_directory(arguments))
         labelled = [session for session in there if session.labels]
-    query, is_then = parse_question(" ".join(arguments.query), is_whole=True), _time_filter(arguments)
+    query, is_then = parse_question(" ".join(arguments.query), note), _time_filter(arguments)
     filters = SessionFilters(labelled)
     most = arguments.limit
     if arguments.for_agent and (most is None or most > FOR_AGENT):
@@ -302,7 +301,7 @@ def _searched(
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.index.index import open_index
 
-    question = parse_question(text, is_whole=True)
+    question = parse_question(text, note)
     find_first: FindFirst = first_spans
     if question.pattern is not None:
         from sessionbrowse.services.background.pattern_worker import PatternWorker

@@ -38,7 +38,8 @@ def run_search(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.query)
     if not text.strip():
         raise NotFound("The query is empty: add a search word.")
-    query = parse_question(text, is_whole=True)
+    note = output.noting_once(arguments.notes)
+    query = parse_question(text, note)
     if arguments.branch != "any":
         allowed = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
         states = tuple([state for state in query.states or allowed if state in allowed])
@@ -48,7 +49,6 @@ def run_search(arguments: argparse.Namespace) -> int:
             )
         query = replace(query, states=states)
     tools = arguments.tools or settings.index_tools
-    note = output.noting_once(arguments.notes)
     index = open_index(cache_dir(), note)
     snapshot = take_snapshot(scope, index, skipped=output.warn, note=note)
     find_first: FindFirst = first_spans

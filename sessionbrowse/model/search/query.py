@@ -169,7 +169,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         # A phrase has no closing quote while the user types it; until it has one, it is not searched.
         text, _, unfinished = text.rpartition('"')
         if unfinished.strip() and not text.strip():
-            raise BadSearch(_NO_QUOTE, "")
+            raise BadSearch('Type the closing " of the phrase.', "")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
             pattern = _pattern(found["pattern"].strip())
@@ -218,17 +218,18 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     )
 
 
-def parse_question(text: str, *, is_whole: bool = False) -> SearchQuery:
+def parse_question(text: str, note: Callable[[str], None] = lambda _: None) -> SearchQuery:
     """Parse a query as `parse_search` does, but refuse a query such as `?`, which has neither search words nor filters.
 
-    If `is_whole` is True, nobody types on: a phrase without its closing quote is refused too.
+    `note` is called with a sentence about a phrase that is not searched, because it has no closing quote.
 
     Raises:
         BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
     """
-    if is_whole and text.count('"') % 2:
-        raise BadSearch(_NO_QUOTE)
     query = parse_search(text)
+    unfinished = text.rpartition('"')[2].strip() if text.count('"') % 2 else ""
+    if unfinished:
+        note(f'"{unfinished} was not searched: type the closing " of the phrase.')
     if query.is_empty and text.strip():
         raise BadSearch('Add a search word, or put the text in "quotes".', "")
     return query
@@ -314,7 +315,6 @@ def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tupl
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
 
-_NO_QUOTE = 'Type the closing " of the phrase.'
 _TIMES = ("after", "before")
 _OTHER_KEYS = {"since": "after", "until": "before"}
 """Other names of filters: the command line's options for times have these names."""

@@ -443,10 +443,11 @@ def test_a_text_that_looks_like_a_filter_can_be_excluded() -> None:
 
 
 @pytest.mark.parametrize("query", ['fix "unfinished phrase', '5" disk', 'a "b" "'])
-def test_an_unfinished_phrase_waits_while_it_is_typed_and_is_refused_where_nobody_types_on(query: str) -> None:
-    assert parse_question(query).has_text
-    with pytest.raises(BadSearch, match='Type the closing " of the phrase'):
-        parse_question(query, is_whole=True)
+def test_an_unfinished_phrase_is_not_searched_and_noted(query: str) -> None:
+    told: list[str] = []
+    assert parse_question(query, told.append).has_text
+    unfinished = query.rpartition('"')[2].strip()
+    assert told == ([f'"{unfinished} was not searched: type the closing " of the phrase.'] if unfinished else [])
 
 
 @pytest.mark.parametrize("query", ["!!! ...", "tool:", 'name:""', "branch:any", '"'])
