@@ -17,6 +17,7 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.splice import without_member
 from sessionbrowse.model.clean.masker import Masker
 from sessionbrowse.model.fork import path_lines
+from sessionbrowse.model.search.entry_text import message_text
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.services.clean.clean import Where
@@ -31,11 +32,12 @@ from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.write_checks import Target
-from sessionbrowse.text import clean, json_exact
+from sessionbrowse.text import clean, json_exact, truncate
 
 Json = Any
 Format = Literal["html", "markdown", "jsonl", "json"]
 _LONGEST_ROW = 300
+_LONGEST_TITLE = 80
 _LONGEST_NAME = 60
 """Maximum length of a proposed file name in characters; as UTF-8 it stays below the 255 bytes of file systems."""
 FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
@@ -97,7 +99,12 @@ def proposed_name(title: str, form: Format) -> str:
 
 
 def _title(session: Session) -> str:
-    return clean(session.name or session.id or os.path.basename(session.path))
+    """Return the session's name, else the beginning of the first text of the user, else its id or file name."""
+    users = (index for index, kind in enumerate(session.envelopes) if kind.role == "user")
+    texts = (message_text(session.fields(index)) for index in users)
+    first = "" if session.name else next((text for text in texts if text.strip()), "")
+    called = truncate(clean(first), _LONGEST_TITLE) or clean(session.id or os.path.basename(session.path))
+    return clean(session.name) if session.name else called
 
 
 def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]:
@@ -157,9 +164,9 @@ def _markdown(session: Session, branch: list[int]) -> Iterator[bytes]:
     where = " · ".join(filter(None, [session.agent, code_span(session.cwd)]))
     yield f"# {escaped(_title(session))}\n\n{where}\n".encode("utf-8", "replace")
     for index in branch:
-        if session.envelopes[index].type in HIDDEN_TYPES:
-            continue
         value = session.fields(index)
+        if session.envelopes[index].type in HIDDEN_TYPES or value.get("display") is False:
+            continue
         found = list(parts(value))
         if not found:
             continue

@@ -70,7 +70,10 @@ def parts(value: dict[str, Json]) -> Iterator[PrintedPart]:
         yield from _of_message(message)
         return
     if value.get("type") == "custom_message":
-        yield from _of_content(value.get("content"), "text")
+        # Texts that no program shows, such as Codex's rules for its model, are folded like the model's thoughts.
+        for part in _of_content(value.get("content"), "text"):
+            is_hidden = part.kind == "text" and value.get("display") is False
+            yield PrintedPart("thinking", "hidden text", part.text) if is_hidden else part
     for key in ("summary", "name", "label", "modelId", "model", "thinkingLevel", "mode", "task"):
         if isinstance(value.get(key), str):
             yield PrintedPart("text" if key == "summary" else "note", key, _shown(value[key]))
@@ -109,7 +112,9 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
             case "text":
                 yield PrintedPart(kind, "output" if kind == "output" else "", _shown(str(block.get("text") or "")))
             case "thinking":
-                yield PrintedPart("thinking", "thinking", _shown(str(block.get("thinking") or "")))
+                # A provider may give only a signature of what its model thought.
+                if thought := str(block.get("thinking") or ""):
+                    yield PrintedPart("thinking", "thinking", _shown(thought))
             case "toolCall":
                 yield _call(clean(str(block.get("name") or "tool")), block.get("arguments"))
             case "image":

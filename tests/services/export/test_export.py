@@ -307,6 +307,45 @@ def test_every_kind_of_content_is_in_the_page_and_in_markdown(tmp_path: Path):
     assert "*error: overloaded*" in text
 
 
+def test_what_nobody_reads_is_folded_or_left_out(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    signed = {"type": "thinking", "thinking": "", "thinkingSignature": "c2ln"}
+    answer = {"role": "assistant", "content": [signed, {"type": "text", "text": "the answer"}]}
+    hidden = entry(
+        "custom_message", "n", None, customType="codex.context", content="# Rules of the model", display=False
+    )
+    shown = entry("custom_message", "s", "n", customType="my_note", content="a note", display=True)
+    path.write_bytes(b"".join(map(line, [header(), hidden, shown, entry("message", "a", "s", message=answer)])))
+    page = html_of(path)
+    assert "<details><summary>hidden text</summary><pre># Rules of the model</pre></details>" in page
+    assert "thinking</summary>" not in page
+    text = b"".join(export(str(path), "pi", "markdown")).decode()
+    assert "Rules of the model" not in text
+    assert "a note" in text
+    assert text.endswith("## Assistant\n\nthe answer\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "title"),
+    [
+        ("A name", ["hi"], "A name"),
+        (None, ["  ", "draw *a*\nwalrus", "and a seal"], "draw \\*a\\* walrus"),
+        (None, ["word " * 40], "word " * 15 + "word…"),
+        (None, [], "019beea5-6fa7-777a-9146-dd0ff97d3f39"),
+    ],
+)
+def test_an_export_is_titled_by_the_name_or_by_what_the_user_wrote_first(
+    tmp_path: Path, name: str | None, texts: list[str], title: str
+):
+    path = tmp_path / "session.jsonl"
+    entries = [user(str(at), str(at - 1) if at else None, text) for at, text in enumerate(texts)]
+    named = [entry("session_info", "i", None, name=name)] if name else []
+    path.write_bytes(b"".join(map(line, [header(), *entries, *named, assistant("z", None, "ok")])))
+    first = b"".join(export(str(path), "pi", "markdown")).decode().splitlines()[0]
+    assert first.startswith(f"# {title}")
+    assert len(first) <= 84
+
+
 FRAGMENTS: dict[str, bytes] = {
     "without header": b"",
     "header without id": b'{"type":"session","version":3,"cwd":"/x"}\n',
