@@ -244,7 +244,8 @@ class Header(Value, frozen=True, kw_only=True):
     """The header of a session: its line with `type: "session"`.
 
     A missing `version` means format version 1; any version above 3 is read as 3. For a session of Claude Code or Codex,
-    `unread` counts the records that are no entries, by kind; `unfinished` is True if its last turn has no end.
+    `unread` counts the records that are no entries, by kind; `unfinished` is True if its last turn has no end; `places`
+    has a pair of line and byte offset in its own file for each line without a record, in the order of the translation.
     """
 
     id: str | None = None
@@ -264,6 +265,7 @@ class Header(Value, frozen=True, kw_only=True):
     workflow: dict[str, Json] | None = None
     unread: dict[str, Json] | None = None
     unfinished: bool | None = None
+    places: list[Json] | None = None
 
 
 # ---- entries -------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
 from sessionbrowse.tui.layout.parts import Fold
-from sessionbrowse.tui.reading.documents import entry_body
+from sessionbrowse.tui.reading.documents import entry_body, raw_document
 from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 from tests.support.session_files import header, user, written
@@ -492,6 +492,31 @@ def test_a_session_that_changed_just_now_is_not_deleted(home: Path, tmp_path: Pa
     soon = ChangeContext.at(around(home), str(tmp_path / "state"), lambda: 10**12 + 1000.0)
     with pytest.raises(InUse, match="into a file without what came before"):
         delete(Target(path), into="own", context=soon)
+
+
+@pytest.mark.parametrize(("agent", "made"), [("claude", Claude), ("codex", Codex)])
+def test_damage_is_told_at_its_line_in_the_programs_own_file(
+    tmp_path: Path, agent: str, made: type[Claude] | type[Codex]
+) -> None:
+    file = made()
+    if isinstance(file, Claude):
+        file.user("hi")
+        file.answer("a", said("done"), stop="end_turn")
+    else:
+        file.prompt("hi")
+        file.answer("done")
+    records = jsonl(file.records).splitlines(keepends=True)
+    lines = [*records[:2], b"[1]\n", *records[2:], b"[" * 2000 + b"\n", b'"x"\n', b'{"torn":']
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines))
+    bad = [number for number, one in enumerate(lines) if one not in records]
+    places = [(number + 1, len(b"".join(lines[:number]))) for number in bad]
+    session = open_session(str(path), agent)
+    assert list(dict.fromkeys((one.line, one.offset) for one in session.problems)) == places
+    found = [one for one in examine(str(path), agent).damage if one.kind != "missing-directory"]
+    assert [(one.line, one.offset, one.entry_id) for one in found] == [(*place, None) for place in places]
+    raw = "".join(part.plain() for part in raw_document(session, 0, 0.0)[:3])
+    assert "own records, as pi would write them" in raw
 
 
 def test_an_export_as_jsonl_is_the_files_own_lines(home: Path) -> None:

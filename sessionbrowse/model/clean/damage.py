@@ -119,7 +119,8 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
 
     `directory_exists` is True if the session's working directory exists, None if that was not checked.
     """
-    by_line = dict(zip(session.lines, range(len(session.ids)), strict=True))
+    # Of a translation, only lines without an entry have problems, and these are told by their place in the own file.
+    by_line = {} if session.rules.only_read else dict(zip(session.lines, range(len(session.ids)), strict=True))
     found: list[Damage] = []
     for problem in session.problems:
         kind, index = _kind_of(problem.reason), by_line.get(problem.line)

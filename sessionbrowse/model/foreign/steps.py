@@ -131,6 +131,7 @@ class Reading:
             unread=dict(self.unread),
             bad_lines=tuple(records.bad),
             torn=records.torn,
+            places=tuple(records.places),
             has_ended=self.has_ended(made),
         )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
+from itertools import accumulate
 from typing import Annotated, Generic, TypeVar, get_args, get_origin
 
 import msgspec
@@ -25,6 +26,7 @@ MISSING_PARENT = "missing parent"
 """Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _NAME_BYTES = 1024
+_MOST_PLACES = 1000
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
 
@@ -47,6 +49,8 @@ class Translated(Struct, frozen=True, kw_only=True):
     unread: dict[str, int] = {}
     bad_lines: tuple[bytes, ...] = ()
     torn: bytes = b""
+    places: tuple[tuple[int, int], ...] = ()
+    """For each bad line, then the torn one: its line in the program's own file, from 1, and its byte offset."""
     has_ended: bool = True
     sketch: Sketch | None = None
 
@@ -61,7 +65,7 @@ class Translated(Struct, frozen=True, kw_only=True):
         The header also has the name, the counts in `unread`, and a flag for an unfinished last turn. Its length is
         independent of the name: names of Codex change without the session's file, and the index stores places of lines.
         """
-        told = {"unread": self.unread, "unfinished": not self.has_ended, "title": self.name}
+        told = {"unread": self.unread, "unfinished": not self.has_ended, "places": self.places, "title": self.name}
         header = {**self.header, **{key: value for key, value in told.items() if value}}
         bare = {key: value for key, value in header.items() if key != "title"}
         yield as_bytes(header).ljust(len(as_bytes(bare)) + _NAME_BYTES) + b"\n"
@@ -103,6 +107,7 @@ class Records(Generic[Line]):
         self.found: list[Line] = []
         self.bad: list[bytes] = []
         self.torn = b""
+        numbers: list[int] = []
         raws = list(lines)
         values, _ = decode_each(raws, _decoder(struct).decode, None)
         for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
@@ -111,9 +116,12 @@ class Records(Generic[Line]):
                 self.torn = b""
             if value is None:
                 self._take_odd(number, raw, struct, is_record)
+                numbers += [number] * (len(self.bad) + bool(self.torn) - len(numbers))
             else:
                 value.number, value.raw = number, raw
                 self.found.append(value)
+        sizes = [0, *accumulate(len(raw.rstrip(b"\n")) + 1 for raw in raws[: numbers[-1]])] if numbers else []
+        self.places = [(number + 1, sizes[number]) for number in numbers[:_MOST_PLACES]]
 
     def _take_odd(self, number: int, line: bytes, struct: type[Line], is_record: Callable[[Object], bool]) -> None:
         content = line.strip(MARGIN)

@@ -250,8 +250,15 @@ class Reader:
     def report(self, line: int, offset: int, reason: str) -> None:
         """Add a problem to `problems`; beyond `MAX_PROBLEMS`, problems are only counted."""
         self.problem_count += 1
+        line, offset = self._own_place(line, offset)
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, offset, reason))
+
+    def _own_place(self, line: int, offset: int) -> tuple[int, int]:
+        """Return the place of a line in the session's own file, if the line that was read is of a translation."""
+        places = (self.header.places if self.header is not None and self.rules.only_read else None) or []
+        at = len(places) - 1 if self.torn else line - 2  # The lines without a record follow the header.
+        return (places[at][0], places[at][1]) if 0 <= at < len(places) else (line, offset)
 
     def _record(self, line: bytes, offset: int, size: int, torn: bool) -> Record | None:
         envelope = read_envelope(line)

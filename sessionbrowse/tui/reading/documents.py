@@ -330,19 +330,20 @@ def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | Non
 
 
 def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
-    """Return the document that shows an entry's line in the session file, as indented JSON if it is valid JSON."""
+    """Return the document of an entry's line in the session file (or its translation), indented if it is valid JSON."""
     envelope, parent = session.envelopes[index], session.parents[index]
     identity = clean(envelope.id) if envelope.id is not None else "(no id)"
     above = clean(session.ids[parent] or "(no id)") if parent != ROOT else "none: a root"
     line = session.raw(index)
-    shown = pretty_json(line)
     place = f"line {session.lines[index]:,} · byte {session.offsets[index]:,} · {text.size(len(line))}"
+    if session.rules.only_read:
+        place = f"made of {session.rules.only_read}'s own records, as pi would write them"
     facts = [
         fact("id", [(identity, ""), ("   parent ", "dim"), (above, "dim")]),
         fact("time", _time(envelope.timestamp, now_ms)),
         fact("place", [(place, "dim")]),
     ]
-    return [*facts, LinePart([]), *text_parts(shown, styler=style_json, hang=True)]
+    return [*facts, LinePart([]), *text_parts(pretty_json(line), styler=style_json, hang=True)]
 
 
 # ---- a session ------------------------------------------------------------------------------------------------
