@@ -27,7 +27,6 @@ from sessionbrowse.model.foreign.claude_records import (
     ClaudeRecord,
     answer_blocks,
     blocks_in,
-    blocks_of,
     content_of,
     is_record,
     output_file,
@@ -44,6 +43,7 @@ from sessionbrowse.model.foreign.translated import (
     Object,
     Records,
     Translated,
+    blocks_of,
     number_of,
     object_of,
     objects_of,
@@ -262,7 +262,7 @@ class _Transcript(Reading):
                 # user's words.
                 self.add("context", record, injected, parent=parent, suffix=":context", in_line=in_line)
                 parent = self.at
-            self.add("user", record, blocks_of(words, record.text), parent=parent, in_line=in_line)
+            self.add("user", record, blocks_of(words), parent=parent, in_line=in_line)
         else:
             parent = self._parent(record)
             if parent != self.at and record.uuid not in self._above_talk:
@@ -360,7 +360,7 @@ class _Transcript(Reading):
         content, blocks = blocks_in(record.message.content), result_blocks(result.content)
         if len(content) > len(record.results) and result is record.results[-1]:
             beside = [one for one in objects_of(content_of(record)) if one.get("type") != "tool_result"]
-            blocks = (loads(bytes(blocks)) if isinstance(blocks, Raw) else blocks) + blocks_of(beside, "")
+            blocks = (loads(bytes(blocks)) if isinstance(blocks, Raw) else blocks) + blocks_of(beside)
         call, file = result.tool_use_id, output_file(result.content)
         name, is_error = self._calls.get(call, ("", ""))[1], bytes(result.is_error) == b"true"
         fields: Object = {"toolCallId": call, "toolName": name, "content": blocks, "isError": is_error}

@@ -14,6 +14,7 @@ from sessionbrowse.model.foreign.translated import (
     RawLine,
     Tokens,
     as_text,
+    blocks_of,
     is_string,
     object_of,
     objects_of,
@@ -180,28 +181,26 @@ def spoken_kind(text: str) -> tuple[str, str]:
     injected, rest = _split(text)
     if injected and not rest:
         return "context", text
-    text, start = rest, rest.lstrip()
-    if start.startswith("<command-message>"):
-        command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
-        words = [found[1].strip() for found in (command, arguments) if found is not None]
-        return "prompt", " ".join(filter(None, words)) or text
-    for beginning, kind in _NOTES.items():
-        if start.startswith(beginning):
-            return kind, text
-    return "prompt", text
+    start = rest.lstrip()
+    return next((kind for beginning, kind in _NOTES.items() if start.startswith(beginning)), "prompt"), _typed(rest)
+
+
+def _typed(text: str) -> str:
+    """Return what the user typed to run a custom command; any other text as it is."""
+    if not text.lstrip().startswith("<command-message>"):
+        return text
+    words = [found[1].strip() for found in (_COMMAND.search(text), _ARGUMENTS.search(text)) if found is not None]
+    return " ".join(filter(None, words)) or text
 
 
 def without_injected(content: Json) -> tuple[str, Json]:
-    """Split a prompt into the blocks that the program or an editor wrote around the user's words, and the rest."""
-    if not isinstance(content, list):
-        blocks, words = _split(text_of(content))
-        return "\n".join(blocks), words
+    """Split a prompt into the texts that the program or an editor wrote around the user's words, and the rest."""
     found: list[str] = []
     kept: list[Json] = []
-    for block in objects_of(content):
+    for block in [text_block(content)] if isinstance(content, str) and content else objects_of(content):
         blocks, words = _split(text_of(block.get("text"))) if block.get("type") == "text" else ([], "")
         found += blocks
-        kept += [block] if not blocks else [{**block, "text": words}] if words else []
+        kept += [{**block, "text": _typed(words)}] if words else [] if blocks else [block]
     return "\n".join(found), kept
 
 
@@ -239,28 +238,6 @@ def said(content: str | list[Block]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join([block.text for block in content if block.text])
-
-
-def blocks_of(content: Json, words: str) -> list[Object]:
-    """Convert the content of a prompt or result to pi's blocks; `words`, if not empty, replace its only text."""
-    if not isinstance(content, list):
-        text = words or text_of(content)
-        return [text_block(text)] if text else []
-    texts = [block for block in objects_of(content) if block.get("type") == "text"]
-    made = [text_block(words)] if words and len(texts) == 1 else []
-    for block in objects_of(content):
-        kind, source = block.get("type"), object_of(block.get("source"))
-        if kind == "text":
-            made += [] if words and len(texts) == 1 else [text_block(text_of(block.get("text")))]
-        elif kind == "image" and source.get("type") == "base64":
-            made.append(
-                {"type": "image", "data": text_of(source.get("data")), "mimeType": text_of(source.get("media_type"))}
-            )
-        elif kind == "tool_reference":
-            made.append(text_block(f"[tool reference: {text_of(block.get('tool_name'))}]"))
-        else:
-            made.append(text_block(as_text(block)))
-    return made
 
 
 def answer_blocks(record: ClaudeRecord) -> list[Object]:
@@ -301,4 +278,4 @@ def result_blocks(content: Raw) -> Json:
     """Convert the content of a tool result to pi's blocks."""
     if is_string(content):
         return Raw(b'[{"type":"text","text":%b}]' % content) if is_string(content, 1) else []
-    return blocks_of(loads(bytes(content)) if content else [], "")
+    return blocks_of(loads(bytes(content)) if content else [])

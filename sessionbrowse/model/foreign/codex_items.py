@@ -16,9 +16,9 @@ from sessionbrowse.model.foreign.translated import (
     RawLine,
     Tokens,
     as_text,
+    blocks_of,
     is_string,
     object_of,
-    objects_of,
     text_block,
     text_of,
     usual_fields,
@@ -225,23 +225,6 @@ def texts_in(about: Payload) -> list[str]:
     parts = [part for each in (about.content, about.summary) if isinstance(each, list) for part in each]
     texts = [said(about.content), *[part.text for part in parts], about.message, about.text]
     return [text.strip() for text in texts if text and not text.isspace()]
-
-
-def blocks_of(content: Json) -> list[Object]:
-    """Convert the content of a Codex message to pi's blocks."""
-    made: list[Object] = []
-    if isinstance(content, str):
-        return [text_block(content)]
-    for block in objects_of(content):
-        url = text_of(block.get("image_url"))
-        found = re.match(r"data:([\w/+.-]+);base64,", url)
-        if found is not None:
-            made.append({"type": "image", "data": url[found.end() :], "mimeType": found[1]})
-        elif "text" in block:
-            made.append(text_block(text_of(block["text"])))
-        else:
-            made.append(text_block(as_text(block)))
-    return made
 
 
 def answer_blocks(line: Line) -> list[Object]:

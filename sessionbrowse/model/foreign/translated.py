@@ -24,6 +24,7 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
 """Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
+_DATA_URL = re.compile(r"data:([\w/+.-]+);base64,(.*)", re.DOTALL)
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _NAME_BYTES = 1024
 _MOST_PLACES = 1000
@@ -129,22 +130,18 @@ class Records(Generic[Line]):
             self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
             return
         try:
-            value = loads(content)
+            values, is_whole = [(content, loads(content))], True
         except BadJson:
-            values, is_whole = _salvaged(content, is_record)
-            for each in values:
-                self._take(number, as_bytes(each), each, struct)
-            self.torn = b"" if is_whole else content
-            return
-        if isinstance(value, dict):
-            self._take(number, content, value, struct)
-        else:
-            self.bad.append(content)
-
-    def _take(self, number: int, raw: bytes, value: Object, struct: type[Line]) -> None:
-        made = usual_fields(value, struct)
-        made.number, made.raw = number, raw
-        self.found.append(made)
+            salvaged, is_whole = _salvaged(content, is_record)
+            values = [(as_bytes(one), one) for one in salvaged]
+        for raw, value in values:
+            if isinstance(value, dict):
+                made = usual_fields(value, struct)
+                made.number, made.raw = number, raw
+                self.found.append(made)
+            else:
+                self.bad.append(raw)
+        self.torn = b"" if is_whole else content
 
 
 @cache
@@ -240,6 +237,23 @@ def plain(content: Json) -> str:
 def text_block(text: str) -> Object:
     """Return a text block of pi's format."""
     return {"type": "text", "text": text}
+
+
+def blocks_of(content: Json) -> list[Object]:
+    """Convert the content of a message or result, as Anthropic's or OpenAI's API defines it, to pi's blocks."""
+    made: list[Object] = []
+    for block in [text_block(content)] if isinstance(content, str) and content else objects_of(content):
+        source, url = object_of(block.get("source")), _DATA_URL.fullmatch(text_of(block.get("image_url")))
+        if url is not None:
+            made.append({"type": "image", "data": url[2], "mimeType": url[1]})
+        elif source.get("type") == "base64" and block.get("type") == "image":
+            image, kind = text_of(source.get("data")), text_of(source.get("media_type"))
+            made.append({"type": "image", "data": image, "mimeType": kind})
+        elif block.get("type") == "tool_reference":
+            made.append(text_block(f"[tool reference: {text_of(block.get('tool_name'))}]"))
+        else:
+            made.append(text_block(text_of(block["text"]) if "text" in block else as_text(block)))
+    return made
 
 
 def as_text(value: Json) -> str:

@@ -7,7 +7,7 @@ versions of Claude Code keep the sessions of subagents beside the session, with 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -62,12 +62,9 @@ def _subagents(path: str) -> list[str]:
 def _session_of(path: str) -> Json:
     """Return the session id in a Claude Code transcript, from its first record with such an id."""
     with suppress(Unreadable):
-        return _first_id(map(json_object, _lines(path)))
+        values = (json_object(line) or {} for line in _lines(path))
+        return next((value["sessionId"] for value in values if "uuid" in value and "sessionId" in value), None)
     return None
-
-
-def _first_id(values: Iterable[dict[str, Json] | None]) -> Json:
-    return next((value["sessionId"] for value in values if value and "uuid" in value and "sessionId" in value), None)
 
 
 class _Rollout(Struct, frozen=True):
@@ -102,36 +99,37 @@ def _thread(path: str) -> list[str]:
 
 
 def _rollout(path: str) -> _Rollout:
-    """Return the facts of a file, cached until it changes, because each deletion needs those of all files."""
+    """Return the facts of a file."""
+    line, unread = None, None
     try:
         status = os.stat(path)
+        line = _first_line(path, status.st_size, status.st_mtime_ns)
+        unread = f"{clean(path)} has a damaged first line" if line is None else None
     except OSError as error:
-        return _Rollout(path, id_in_name(path) or path, None, False, unreadable(path, error).sentence)
-    return _read_rollout(path, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(_MOST_KEPT)
-def _read_rollout(path: str, size: int, _: int) -> _Rollout:
-    by_name = id_in_name(path)
-    try:
-        first = next((line for line in _lines(path) if line.strip()), b"")
+        unread = unreadable(path, error).sentence
     except Unreadable as error:
-        return _Rollout(path, by_name or path, None, False, error.sentence)
-    # A file without a line continues nothing: the program made it, and was stopped.
-    may_be_empty = not size or not path.endswith(COMPRESSED_SUFFIX)
-    line = {} if may_be_empty and not first else json_object(first)
-    if line is None:
-        return _Rollout(path, by_name or path, None, False, f"{clean(path)} has a damaged first line")
+        unread = error.sentence
+    line = line or {}
     payload = line.get("payload", line)
     meta = payload if isinstance(payload, dict) else {}
     base, thread = meta.get("history_base"), meta.get("id")
     named = base.get("thread_id") if isinstance(base, dict) else None
     return _Rollout(
         path,
-        thread if isinstance(thread, str) and thread else by_name or path,
+        thread if isinstance(thread, str) and thread else id_in_name(path) or path,
         named if isinstance(named, str) else None,
         "ordinal" in line or meta.get("history_mode") == "paginated",
+        unread,
     )
+
+
+@lru_cache(_MOST_KEPT)
+def _first_line(path: str, size: int, _: int) -> dict[str, Json] | None:
+    """Return a file's first line, cached until the file changes, because each deletion needs those of all files."""
+    first = next((line for line in _lines(path) if line.strip()), b"")
+    # A file without a line continues nothing: the program made it, and was stopped.
+    may_be_empty = not size or not path.endswith(COMPRESSED_SUFFIX)
+    return {} if may_be_empty and not first else json_object(first)
 
 
 def _rollouts(path: str) -> Iterator[str]:
