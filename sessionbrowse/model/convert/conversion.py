@@ -33,7 +33,7 @@ from sessionbrowse.model.convert.carried import (
 from sessionbrowse.model.convert.losses import Loss, LossCount, add_context_losses
 from sessionbrowse.model.fork import title_source
 from sessionbrowse.model.listing.summary import joined_text
-from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT, loops
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT
 from sessionbrowse.model.session.records import CONVERSION_KEY, is_workflow_stage
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, RULES
 from sessionbrowse.model.session.session import Session, build_session
@@ -115,9 +115,9 @@ def converted(
 
 
 def _has_loop(session: Session) -> bool:
-    by_id = session.index_by_id
-    named = [entry.parent_id for entry in session.envelopes]
-    return bool(loops([ROOT if parent is None else by_id.get(parent, ROOT) for parent in named]))
+    by_id, entries = session.index_by_id, session.envelopes
+    # A session's parents differ from those that its entries name only where a loop was cut.
+    return session.parents != [ROOT if one.parent_id is None else by_id.get(one.parent_id, ROOT) for one in entries]
 
 
 def session_of(lines: Iterable[bytes], target: str, title: str = "", source: Source | None = None) -> Session:
@@ -166,7 +166,7 @@ def _carried(session: Session, entry: Entry, here: str, there: str, read: ReadIm
         entry = base | {"message": entry.get("message")}
     kept = kept_original(entry, there)
     if kept is not None:
-        return kept
+        return omp.with_images(kept, read) if there == "pi" else kept
     bare = _RULES.get((here, there), _unchanged)(entry, read)
     made = _mended(bare, there)
     if made is not bare:

@@ -51,7 +51,8 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     pairs = [(one, value) for one, (_, value) in zip(ours, wanted, strict=False)]
     other = [pair for pair in pairs if not _is_same(*pair, above, read_image)]
     longer = None
-    if other and other == [pair for pair in pairs if _content(pair[1]) is not None][-1:] and _is_longer(*other[0]):
+    answers = [pair for pair in pairs if message_of(pair[1]).get("role") == "assistant"]
+    if other and other == answers[-1:] and _is_longer(*other[0]):
         longer, other = json_line({**other[0][1], "parentId": other[0][0].get("parentId")}), []
     after = [*made, *(value for _, value in new)]
     # The name and the labels that the user set in the made session stay in force, before those of the source.
@@ -87,17 +88,12 @@ def _text(mark: Entry) -> str:
     return text_of(mark, "name" if mark.get("type") == "session_info" else "label")
 
 
-def _content(entry: Entry) -> list[object] | None:
-    """Return the content blocks of an answer; None for any other entry."""
-    message = message_of(entry)
-    content = message.get("content") if message.get("role") == "assistant" else None
-    return content if isinstance(content, list) else None
-
-
 def _is_longer(older: Entry, entry: Entry) -> bool:
     """Return True if an answer has all content of its older version, and more."""
-    then, now = _content(older), _content(entry)
-    return then is not None and now is not None and older.get("id") == entry.get("id") and now[: len(then)] == then
+    contents: list[Json] = [message_of(one).get("content") for one in (older, entry)]
+    then, now = contents
+    is_list = isinstance(then, list) and isinstance(now, list)
+    return is_list and older.get("id") == entry.get("id") and now[: len(then)] == then
 
 
 def _is_same(one: Entry, expected: Entry, above: dict[str, Json], read_image: ReadImage) -> bool:
@@ -105,5 +101,5 @@ def _is_same(one: Entry, expected: Entry, above: dict[str, Json], read_image: Re
     for _ in above:
         if parent != expected.get("parentId") and isinstance(parent, str):
             parent = above.get(parent, parent)
-    wanted = {**omp.inlined(expected, read_image), "parentId": expected.get("parentId")}
-    return {**omp.inlined(one, read_image), "parentId": parent} == wanted
+    made, wanted = {**one, "parentId": parent}, {**expected, "parentId": expected.get("parentId")}
+    return made == wanted or omp.with_images(made, read_image) == omp.with_images(wanted, read_image)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import Json, json_bytes, json_object
 from sessionbrowse.format.title_slot import Source
 from sessionbrowse.model.convert.carried import (
     Entry,
@@ -22,6 +23,7 @@ from sessionbrowse.model.convert.carried import (
 from sessionbrowse.model.session.rules import OMP_ONLY_TYPES
 
 BLOB = "blob:sha256:"
+_REFERENCE = re.compile(f'(?<="data":"){BLOB}[0-9a-f]{{64}}(?=")')
 NAME_TRIGGER = "pi.session_info"
 ROLE_TYPE = "omp.role"
 LOST_IMAGE = "ompImage"
@@ -185,6 +187,12 @@ def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
 def inlined(entry: Entry, read_image: ReadImage) -> Entry:
     """Return an entry with the data of its images in it, instead of references to omp's blob store."""
     return _with_blocks(entry, partial(_inlined_block, read_image))
+
+
+def with_images(entry: Entry, read_image: ReadImage) -> Entry:
+    """Return an entry with all images in it that omp has moved into its blob store, from any list in an entry."""
+    text = json_bytes(entry).decode()
+    return json_object(_REFERENCE.sub(lambda found: read_image(found[0]) or found[0], text).encode()) or entry
 
 
 def _inlined_block(read_image: ReadImage, block: Entry) -> Entry:

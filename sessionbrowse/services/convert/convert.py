@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from sessionbrowse.format.entries import (
     ToolCallBlock,
     ToolResultMessage,
 )
-from sessionbrowse.format.json_value import json_line, json_object
+from sessionbrowse.format.json_value import Json, json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.context.message import records_left_out, stored_message
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
@@ -59,7 +59,6 @@ from sessionbrowse.store.write.write_checks import Target, shown_name, taken_her
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean, iso_ms
 
-Json = Any
 _NOT_CARRIED = (".jsonl", "draft.txt", ".draft-only-session")
 """Endings of files beside an omp session that are not copied: sessions of subagents, and unsent prompts."""
 
@@ -146,6 +145,7 @@ def convert(
     if made.refusal is not None:
         name = shown_name(session.path)
         raise NeedsRepair(f"{name} cannot be carried to {target}: {target} {made.refusal}. Repair the session first.")
+    before, grown = _made_before(session, target, folder, made)
     now = iso_ms(context.now_ms())
     session_id = new_session_id(target, int(context.now_ms()), random_bytes)
     result = Carried(
@@ -160,9 +160,8 @@ def convert(
         losses=made.losses,
         held_back=0 if until is None else len(session.ids) - until,
         dry_run=dry_run,
+        notes=(*taken, *_notes(directory, until is not None, before, grown)),
     )
-    before, grown = _made_before(session, target, folder, made)
-    result = replace(result, notes=(*taken, *_notes(result, before, grown)))
     if grown.state in ("same", "grown"):
         known, entries = header_of(before), len(grown.lines) + (grown.longer is not None)
         result = replace(result, path=before, id=known.id or "", cwd=known.cwd or "", entries=entries)
@@ -262,11 +261,11 @@ def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted
     return "", Grown("changed")
 
 
-def _notes(result: Carried, before: str, grown: Grown) -> list[str]:
+def _notes(directory: str, is_unfinished: bool, before: str, grown: Grown) -> list[str]:
     notes = []
-    if result.cwd and not os.path.isdir(result.cwd):
-        notes.append(f"The directory {clean(result.cwd)} does not exist here.")
-    if result.held_back:
+    if directory and not os.path.isdir(directory):
+        notes.append(f"The directory {clean(directory)} does not exist here.")
+    if is_unfinished:
         notes.append("The last answer is not finished and was not carried; carry the session over again to add it.")
     if before and grown.state in _NOTES:
         notes.append(_NOTES[grown.state].format(clean(before)))
@@ -282,11 +281,9 @@ def _create(
     """Write the new session as one change: completely or not at all."""
     path, folder = result.path, os.path.dirname(result.path)
     header: dict[str, Json] = {"type": "session", "version": 3, "id": result.id, "timestamp": now, "cwd": result.cwd}
-    slot = b""
-    if result.to_agent == "omp":
-        slot = slot_line(made.title, made.title_source, now)
-        if made.title:
-            header |= {"title": made.title, "titleSource": made.title_source}
+    slot = slot_line(made.title, made.title_source, now) if result.to_agent == "omp" else b""
+    if slot and made.title:
+        header |= {"title": made.title, "titleSource": made.title_source}
     header[CONVERSION_KEY] = {"origin": {"agent": session.agent, "id": session.id, "path": session.path}}
     content = [slot, json_line(header), *made.lines]
     after = {"source": session.path, "digest": digest_of(content)}

@@ -234,6 +234,18 @@ def test_stored_images_are_carried_whole_and_missing_ones_named() -> None:
     assert back == both
 
 
+@pytest.mark.parametrize("tool", ["read", 5])
+def test_images_that_omp_moved_into_its_store_are_no_change_and_come_back(tool: Json) -> None:
+    image = {**IMAGE, "data": PNG}
+    body = {"role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": False, "content": [image]}
+    ours = entry("message", "0000000a", None, message={**body, "details": {"content": [image]}})
+    made, _ = carry(content_of(ours), "pi", "omp")
+    moved = [raw.replace(PNG.encode(), BLOB.encode()) for raw in made.lines]
+    assert growth(made.lines, moved, read_image).state == "same"
+    back = converted(session_of(moved, "omp"), moved, "pi", read_image=read_image)
+    assert values(back.lines)[0]["message"]["content"] == [image]
+
+
 def test_omps_name_is_a_last_line_in_pi_and_its_children_are_hung_higher_on_the_way_back() -> None:
     slot = slot_line("Shop", "auto", "2026-08-13T08:00:00.000Z")
     content = content_of(user("00000001", None, "hi"), assistant("00000002", "00000001", "yes"), slot=slot)
