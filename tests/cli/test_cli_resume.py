@@ -15,6 +15,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.in_use import FileUsage
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header
+from tests.support.foreign import Claude, jsonl
 
 STALE = entry("label", "0000000a", "00000003", targetId="00000003", label="here")
 
@@ -79,9 +80,28 @@ def test_printing_writes_nothing_and_gives_the_commands_that_do_the_same(
     assert opened.envelopes[opened.active_branch()[-2]].id == "00000006"
 
 
+@pytest.mark.parametrize("options", [["--print"], ["--json"], []])
+def test_no_line_is_printed_that_would_fail_at_its_check_out(
+    store: Store, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    assert main(["resume", str(session(store)), "--at", "no-such-entry", *options]) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "No entry or label 'no-such-entry'" in said.err
+    other = store.home / ".claude/projects/-tmp/x.jsonl"
+    other.parent.mkdir(parents=True)
+    file = Claude(cwd=str(store.home))
+    file.user("hi")
+    other.write_bytes(jsonl(file.records))
+    assert main(["resume", str(other), "--at", open_session(other).ids[0] or "", *options]) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "which sessionbrowse only reads" in said.err
+
+
 def test_the_agent_does_not_start_where_the_check_out_failed(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
     path = session(store)
-    assert main(["resume", str(path), "--at", "no-such-entry", "--print"]) == 0
+    assert main(["resume", str(path), "--at", "00000007", "--print"]) == 0
     line = capfd.readouterr().out
     program = store.folder / "bin" / "sessionbrowse"
     program.write_text("#!/bin/sh\nexit 1\n")

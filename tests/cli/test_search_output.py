@@ -51,8 +51,9 @@ def test_max_chars_holds_exactly(capfdbinary, root, most):
     assert len(out.decode()) <= most
     assert isinstance(json.loads(out), list)
     assert ("left out" in err) == (most < 100_000)
-    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--max-chars", str(most))
+    _, out, err = ask(capfdbinary, "lantern", "--root", str(root), "--max-chars", str(most))
     assert len(out.decode()) <= most
+    assert ("left out" in err) == (most < 2000)
     _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--for-agent", "--max-chars", str(most))
     assert len(out.decode()) <= most
     assert bool(json.loads(out)) is (most > 100)

@@ -18,18 +18,24 @@ from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite
 from sessionbrowse.model.convert.carried import TARGETS
 from sessionbrowse.model.convert.losses import loss_lines
-from sessionbrowse.services.list.locate import Located
+from sessionbrowse.services.list.locate import Located, find_entry
 from sessionbrowse.services.resume.before_resume import before_resume
 from sessionbrowse.services.resume.launch import endings_there, run_agent
 from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.write_checks import refuse_only_read
 from sessionbrowse.text import clean, clean_lines, plural, shell_quote
 
 
 def run_resume(arguments: argparse.Namespace) -> int:
     """Run `resume`: run the agent, or with `--print` or `--json` print the commands that would run it."""
     located = find(arguments)
+    if arguments.at is not None:
+        # A line that is printed must not fail where it is pasted.
+        refuse_only_read(located.path)
+        find_entry(open_session(located.path, located.agent), arguments.at)
     command = plan(
         located.path,
         located.agent,

@@ -76,7 +76,10 @@ def run_search(arguments: argparse.Namespace) -> int:
         return 0
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     lines = text_of(ranking.sessions, scope.around.home, bold=bold)
-    write_fitted(fitted_lines(lines, arguments.max_chars), arguments.max_chars)
+    shown = fitted_lines(lines, arguments.max_chars)
+    if len(shown) < len("\n".join(lines)):
+        output.note(f"Some lines were left out, to stay within {arguments.max_chars:,} characters.")
+    write_fitted(shown, arguments.max_chars)
     return 0
 
 
