@@ -22,6 +22,8 @@ ARCHIVED = "archived_sessions"
 _INDEX = "session_index.jsonl"
 """Name of the file with the names that users gave to sessions."""
 _DATABASE = re.compile(r"state_(\d+)\.sqlite")
+_DATABASE_HOME = "CODEX_SQLITE_HOME"
+"""Name of the variable with the directory of the database, if it is not the Codex directory."""
 _TITLE_CHARACTERS = 150
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -81,13 +83,16 @@ def codex_title(path: str) -> str | None:
     Opening the database makes no files. It is not read while Codex has changes beside it that are not in it yet.
     """
     home = _home_of_folder(os.path.dirname(path))
-    if home is None:
-        return None
+    folders = (os.environ.get(_DATABASE_HOME), home) if home is not None else ()
+    return next(filter(None, [_titles_in(each).get(id_in_name(path)) for each in folders if each]), None)
+
+
+def _titles_in(folder: str) -> dict[str, str]:
     with suppress(OSError):
-        database = _newest_database(home, os.stat(home).st_mtime_ns)
+        database = _newest_database(folder, os.stat(folder).st_mtime_ns)
         if database is not None and not (os.path.exists(f"{database}-wal") and os.path.getsize(f"{database}-wal")):
-            return _cached(database, _read_titles).get(id_in_name(path))
-    return None
+            return _cached(database, _read_titles)
+    return {}
 
 
 def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:

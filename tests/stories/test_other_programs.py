@@ -346,24 +346,30 @@ def test_an_answer_that_a_fork_copied_is_counted_once(
     assert counts[1] == 2 * counts[0]
 
 
+@pytest.mark.parametrize("is_elsewhere", [False, True])
 def test_a_title_in_the_database_of_codex_counts_after_its_names_and_reading_it_makes_no_file(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_elsewhere: bool
 ) -> None:
     shared, rollout = tmp_path / ".codex", Codex()
+    databases = shared
+    if is_elsewhere:
+        databases = tmp_path / "databases"
+        databases.mkdir()
+        monkeypatch.setenv("CODEX_SQLITE_HOME", str(databases))
     rollout.prompt("write a giraffe")
     path = shared / f"sessions/2026/05/01/rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl"
     write(path, jsonl(rollout.records))
 
     def name() -> str | None:
-        before = sorted(os.listdir(shared))
+        before = sorted(os.listdir(databases))
         found, session = of_agent(tmp_path, "codex").name, open_session(path)
         assert session.name == found
         assert session.offsets == places
-        assert sorted(os.listdir(shared)) == before
+        assert sorted(os.listdir(databases)) == before
         return found
 
     def titled(title: str, first: str = "write a giraffe", number: int = 5) -> Path:
-        database = shared / f"state_{number}.sqlite"
+        database = databases / f"state_{number}.sqlite"
         database.unlink(missing_ok=True)
         with closing(sqlite3.connect(database)) as made:
             made.execute("PRAGMA journal_mode = WAL")
@@ -380,10 +386,10 @@ def test_a_title_in_the_database_of_codex_counts_after_its_names_and_reading_it_
     assert name() is None
     titled("Giraffes and zebras", number=6)
     assert name() == "Giraffes and zebras"
-    with closing(sqlite3.connect(shared / "state_6.sqlite")) as running:
+    with closing(sqlite3.connect(databases / "state_6.sqlite")) as running:
         running.execute("UPDATE threads SET title = 'Being written'")
         running.commit()
-        assert (shared / "state_6.sqlite-wal").stat().st_size
+        assert (databases / "state_6.sqlite-wal").stat().st_size
         assert name() is None
     database.with_name("state_7.sqlite").write_bytes(b"no database")
     assert name() is None
