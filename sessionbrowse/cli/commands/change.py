@@ -108,7 +108,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     context = change_context(arguments)
     if not arguments.yes:
         summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
-        plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
+        plans = [delete_service.plan_delete(target, context, summaries, targets) for target in targets]
         if not _confirmed(plans, arguments.permanent):
             raise RefusedWrite(output.not_confirmed("deleted"))
     into: delete_service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"

@@ -100,8 +100,12 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
         return (self.path, *self.companions)
 
 
-def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
+def plan_delete(
+    target: Target, context: ChangeContext, summaries: Iterable[Summary] = (), together: Sequence[Target] = ()
+) -> DeletePlan:
     """Return the files that a deletion would remove, and the session's forks among `summaries`; nothing is changed.
+
+    `together` are the sessions that are deleted with this one, in the order of `outermost`.
 
     Raises:
         RefusedWrite: the path is not a regular file, or is a link to a file outside the session directories, or a
@@ -110,7 +114,11 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
     """
     path = writable_path(target, only_moved=True)
     agent = agent_of(path, target)
-    session_files = (path, *further_files(path, agent.name))
+
+    def is_going(other: str) -> bool:
+        return any(os.path.realpath(one.path) == os.path.realpath(other) for one in together)
+
+    session_files = (path, *further_files(path, agent.name, is_going))
     beside = [found for one in session_files for found in agent.companions(one) if not is_lock(found)]
     companions = tuple(dict.fromkeys((*beside, *session_files[1:])))
     header = header_of(path)
@@ -205,11 +213,14 @@ def files_in(companions: Iterable[str]) -> int:
 
 
 def outermost(items: Sequence[T], path_of: Callable[[T], str]) -> list[T]:
-    """Return the items, leaving out those whose file belongs to another item's session and is deleted with it."""
+    """Return the items, leaving out those whose file belongs to another item's session and is deleted with it.
+
+    Sessions whose history another one continues come last.
+    """
     folders = {own_folder(path_of(item)) for item in items}
     left = [item for item in items if folders.isdisjoint(map(str, PurePath(path_of(item)).parents))]
-    kept = set(without_further_files([path_of(item) for item in left]))
-    return [item for item in left if path_of(item) in kept]
+    by_path = {path_of(item): item for item in left}
+    return [by_path[path] for path in without_further_files(list(by_path))]
 
 
 def is_lock(path: str) -> bool:

@@ -28,26 +28,36 @@ _SUBAGENT = "agent-"
 _MOST_KEPT = 20_000
 
 
-def further_files(path: str, agent: str) -> list[str]:
+def further_files(path: str, agent: str, is_going: Callable[[str], bool] = lambda path: False) -> list[str]:
     """Return the other session files that belong to the session in the file `path`, in order.
+
+    `is_going` returns True for the path of a file that is deleted before.
 
     Raises:
         RefusedWrite: the session in another file continues this one, and would lose its history.
     """
-    find = _FINDERS.get(agent)
-    return find(path) if find is not None else []
+    if agent == "codex":
+        return _thread(path, is_going)
+    return _subagents(path) if agent == "claude" else []
 
 
 def without_further_files(paths: Sequence[str]) -> list[str]:
-    """Return the paths, leaving out files that belong to the Claude Code or Codex session of an earlier path."""
+    """Return the paths, leaving out files that belong to the Claude Code or Codex session of an earlier path.
+
+    Sessions whose history another one continues come last, the newest first, so that all can be deleted in this order.
+    """
     taken: set[str] = set()
-    kept = []
+    kept: list[str] = []
+    continued: dict[str, str] = {}
     for path in paths if len(paths) > 1 else ():
         if os.path.realpath(path) not in taken:
             kept.append(path)
-            with suppress(RefusedWrite, Unreadable), closing(open_regular(path)) as descriptor:
-                taken |= set(map(os.path.realpath, further_files(path, program_of(descriptor) or "")))
-    return kept or list(paths)
+            try:
+                with suppress(Unreadable), closing(open_regular(path)) as descriptor:
+                    taken |= set(map(os.path.realpath, further_files(path, program_of(descriptor) or "")))
+            except RefusedWrite:
+                continued.setdefault(_rollout(kept.pop()).thread, path)
+    return [*kept, *sorted(continued.values(), key=os.path.basename, reverse=True)] or list(paths)
 
 
 def _subagents(path: str) -> list[str]:
@@ -80,14 +90,14 @@ class _Rollout(Struct, frozen=True):
     unread: str | None = None
 
 
-def _thread(path: str) -> list[str]:
+def _thread(path: str, is_going: Callable[[str], bool]) -> list[str]:
     own = _rollout(path)
     if original_name(os.path.basename(path), own.thread) is not None:
         return []  # This is a conflict copy that a sync program made. The thread's own files are not deleted with it.
     all_files = [_rollout(one) for one in _rollouts(path)]
     of_thread = [one for one in all_files if one.thread == own.thread]
     for one in all_files:
-        if one.thread != own.thread and one.base == own.thread:
+        if one.thread != own.thread and one.base == own.thread and not is_going(one.path):
             raise RefusedWrite(
                 f"{clean(os.path.basename(path))} holds the history that {clean(os.path.basename(one.path))} "
                 "continues. Delete that session first."
@@ -151,6 +161,3 @@ def _lines(path: str) -> Iterator[bytes]:
                 yield from file
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-_FINDERS: dict[str, Callable[[str], list[str]]] = {"claude": _subagents, "codex": _thread}

@@ -37,7 +37,7 @@ def do_delete(screen: CommandScreen[None]) -> None:
                 break
             run.progress(number, len(targets), named(summary))
             try:
-                found.append(plan_delete(target, run.context, forks))
+                found.append(plan_delete(target, run.context, forks, targets))
             except SessionBrowseError as reason:
                 found.append(reason)
         return found

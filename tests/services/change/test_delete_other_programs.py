@@ -91,6 +91,28 @@ def test_a_thread_whose_history_another_file_names_is_not_deleted(tmp_path: Path
     assert gone_and_back(tmp_path, child) == {child.name}
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
+def test_threads_that_continue_each_other_are_deleted_together(tmp_path: Path, order: list[int]) -> None:
+    def base(thread: str) -> dict[str, Any]:
+        return {"thread_id": thread, "end_ordinal_exclusive": 4, "end_byte_offset": 900}
+
+    first = rollout(tmp_path, CODEX_ID, CODEX_ID, history_mode="paginated")
+    revision = rollout(tmp_path, CODEX_ID, f"{CODEX_ID}_2", history_base=base(CODEX_ID))
+    child = rollout(tmp_path, OTHER_ID, OTHER_ID, history_mode="paginated", history_base=base(CODEX_ID))
+    grandchild = rollout(tmp_path, THIRD_ID, THIRD_ID, history_base=base(OTHER_ID))
+    files, context, before = [first, revision, child, grandchild], context_of(tmp_path), sums(tmp_path)
+    chosen = outermost([Target(str(files[at])) for at in order], lambda target: target.path)
+    plans = [plan_delete(target, context, together=chosen) for target in chosen]
+    assert {path for plan in plans for path in (plan.path, *plan.companions)} == before.keys()
+    bulk = in_bulk(
+        chosen, lambda target, each, group: delete(target, into="own", context=each, group=group), context=context
+    )
+    assert not bulk.failed
+    assert sums(tmp_path) == {}
+    undo(bulk.undo_id, context=context)
+    assert sums(tmp_path) == before
+
+
 def test_a_paginated_thread_is_kept_while_a_file_that_may_continue_it_cannot_be_read(tmp_path: Path) -> None:
     path = rollout(tmp_path, CODEX_ID, CODEX_ID, history_mode="paginated")
     legacy = rollout(tmp_path, THIRD_ID, THIRD_ID)
