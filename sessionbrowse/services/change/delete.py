@@ -103,7 +103,7 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 def plan_delete(
     target: Target, context: ChangeContext, summaries: Iterable[Summary] = (), together: Sequence[Target] = ()
 ) -> DeletePlan:
-    """Return the files that a deletion would remove, and the session's forks among `summaries`; nothing is changed.
+    """Return the files that a deletion would remove, and the forks among `summaries` that stay; nothing is changed.
 
     `together` are the sessions that are deleted with this one, in the order of `outermost`.
 
@@ -128,7 +128,10 @@ def plan_delete(
     children = tuple(
         one.path
         for one in summaries
-        if one.parent_session in wanted and one.path != path and not one.path.startswith(below)
+        if one.parent_session in wanted
+        and one.path != path
+        and not one.path.startswith(below)
+        and not is_going(one.path)
     )
     size = sum(_bytes_below(found) for found in (path, *companions))
     return DeletePlan(

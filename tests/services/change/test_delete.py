@@ -116,6 +116,8 @@ def test_the_question_names_size_children_and_what_belongs_to_it(store: Store) -
     summaries = [summarise_path(str(one), lambda _: "omp") for one in (path, child, by_id)]
     unit = plan_delete(target(path), store.context, [one for one in summaries if one is not None])
     assert unit.children == (str(child), str(by_id))
+    both = [target(path), target(child)]
+    assert plan_delete(both[0], store.context, filter(None, summaries), both).children == (str(by_id),)
     assert unit.size == path.stat().st_size + len("output") + len("{}\n") + len("older")
     assert len(unit.companions) == 2
 
