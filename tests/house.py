@@ -92,7 +92,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "whose sessions are listed; titles, counts and masked copies of sessions of Claude Code and Codex": 215,
     "answers counted once, whole outputs, titles in a database, copies named, of Claude Code and Codex": 100,
     "lists of usual sessions of Claude Code and Codex without making their entries": 235,
-    "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_010,
+    "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_009,
     "sessions of other machines: looks over ssh, and their mirrors": 885,
     "sessions of other machines in every list and command: told apart, never changed, resumed there, taken here": 384,
     "typed dates in the user's time zone, times of any year, empty XDG_DATA_HOME, odd models, conversions refused": 19,

@@ -10,6 +10,7 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.model.context.build import build
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.session_file import open_session
@@ -74,6 +75,46 @@ def test_the_real_program_opens_and_continues_sessions_of_claude_code_and_codex(
     if not files:
         pytest.skip("the real transcripts are not beside this checkout (../shared/transcripts)")
     check([path for path in files if open_session(path).ids], None, target, tmp_path)
+
+
+@pytest.mark.parametrize(("source", "target"), WAYS, ids=lambda way: "-".join(way))
+def test_the_loss_list_predicts_each_difference_between_the_real_contexts(
+    source: tuple[str, str], target: tuple[str, str], tmp_path: Path
+) -> None:
+    files = generated(*source, tmp_path / "generated")
+    made = [carried(path, source[0], target[0], tmp_path / f"{number:03}") for number, path in enumerate(files)]
+    before = ask_manager(*source, [{"op": "contexts", "file": str(path), "full": True} for path in files], tmp_path)
+    after = ask_manager(*target, [{"op": "contexts", "file": one.path, "full": True} for one in made], tmp_path)
+    for path, one, theirs, ours in zip(files, made, before, after, strict=True):
+        session = open_session(path, source[0])
+        ends = set(range(len(session.ids))) - set(session.parents)
+        is_other = [
+            [sent(message, source[0]) for message in theirs["contexts"][session.ids[at]]]
+            != [sent(message, target[0]) for message in ours["contexts"][end_of(session, at, ours)]]
+            for at in sorted(ends)
+        ]
+        assert any(is_other) == any(loss.context for loss in one.losses), path.name
+
+
+def end_of(session: Session, at: int, answer: Json) -> Json:
+    """Return the id of the entry at which the converted session goes on where the source does at the entry `at`."""
+    return answer["leaf"] if at == session.leaf else session.ids[at]
+
+
+def sent(message: Json, agent: str) -> Json:
+    """Return what the model gets of a message, in a form that is the same for all programs."""
+    role, blocks = message["role"], message.get("content") or []
+    if message.get("excludeFromContext") or (agent == "omp" and role == "system"):
+        return None
+    seen = [message.get(key) for key in ("summary", "command", "output", "exitCode", "code", "files")]
+    for block in [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks:
+        kind, signature = block["type"], block.get("thinkingSignature")
+        if kind == "redactedThinking" or block.get("redacted"):
+            seen.append(["redacted", block.get("data", signature)])
+        else:
+            keys = ("text", "thinking", "mimeType", "id", "name", "arguments")
+            seen.append([kind, signature, *(block.get(key) for key in keys)])
+    return ["custom" if role == "hookMessage" else role, seen]
 
 
 def check(files: list[Path], source: str | None, target: tuple[str, str], folder: Path) -> None:
