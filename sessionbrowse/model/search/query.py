@@ -30,6 +30,7 @@ AGENTS = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 STATES = ("active", "abandoned", "compacted")
 ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
 """The values of a `role:` filter as people type them."""
+_TOOL_ROLES = ("toolresult", "system")
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "machine", "after", "before")
 """The names of the filters of a query."""
@@ -104,6 +105,11 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     def is_about_entries(self) -> bool:
         """True if the query has filters that apply to entries, not to sessions."""
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
+
+    @property
+    def is_about_tools(self) -> bool:
+        """True if only tool calls, their results or system prompts can match: the query has a filter that says so."""
+        return bool(self.tools) or any(role.startswith(each) for each in self.roles for role in _TOOL_ROLES)
 
     @property
     def is_about_sessions(self) -> bool:

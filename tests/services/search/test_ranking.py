@@ -208,6 +208,8 @@ def test_tools_are_searched_only_where_asked(store, indexed):
     store.add("one", user("1", None, "go"), answer("2", "1", "ok", command="make lint"), result("3", "2", "quokka"))
     assert store.ask("quokka", indexed).sessions == []
     assert store.ask("quokka", indexed, tools=True).sessions[0].hits[0].role == "toolResult"
+    assert store.ask("quokka role:tool", indexed).sessions[0].hits[0].role == "toolResult"
+    assert store.ask("quokka role:user", indexed).sessions == []
 
 
 def test_where_many_sessions_match_the_rest_is_counted(store, monkeypatch):
