@@ -85,6 +85,15 @@ class Driven:
             self.app.post_message(events.Key(_NAMES.get(character, character), character))
         await self.settle()
 
+    async def go_into(self, title: str) -> None:
+        """Go into a listed session, without the program that a search for its title would start."""
+        sessions = self.row_list("#sessions")
+        at = next(number for number, row in enumerate(self.rows("#sessions")) if title in row)
+        sessions.go(at + round(sessions.scroll_y))
+        await self.settle()
+        await self.press("enter")
+        assert self.screen_name == "session"
+
     async def settle(self, *, background: bool = True) -> None:
         """Wait until nothing runs in the background, every message is handled and the screen is painted.
 

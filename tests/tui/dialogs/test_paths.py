@@ -49,7 +49,8 @@ def test_a_new_file_is_named_after_the_session_and_never_one_that_is_there(tmp_p
 async def test_an_export_proposes_a_name_says_where_it_wrote_and_offers_to_open_it(tmp_path: Path) -> None:
     options = demo_options(tmp_path / "demo") | {"environ": {"PATH": ""}}
     async with browsing(**options) as browser:
-        await browser.press("slash", *"Refactor", "enter", "x", "t", "h", "p")
+        await browser.go_into("Refactor")
+        await browser.press("x", "t", "h", "p")
         assert "refactor-auth-module.html" in browser.screen_text()
         await browser.press("enter")
         (written,) = tmp_path.rglob("refactor-auth-module.html")

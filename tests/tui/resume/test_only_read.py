@@ -16,14 +16,15 @@ FIND = {"Claude Code": "keep both edits", "Codex": "wildcard certificate"}
 SAID = "Sessions of {} are only read: continue it in pi from the actions menu."
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> dict[str, Any]:
-    return demo_options(tmp_path / "demo")
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return demo_options(tmp_path_factory.mktemp("store") / "demo")
 
 
 async def find(browser: Driven, program: str) -> None:
     """Search for the session of a program, and open its tree."""
-    await browser.press("slash", *FIND[program])
+    await browser.press("slash")
+    await browser.type(FIND[program])
     await browser.until(lambda: FIND[program] in browser.screen_text())
     await browser.press("enter")
 
@@ -66,8 +67,9 @@ async def test_an_earlier_entry_goes_on_in_another_agent_only(store: dict[str, A
     [("Claude Code", ["In another agent …"]), ("Codex", ["Resume in another directory …", "In another agent …"])],
 )
 async def test_where_the_directory_is_gone_only_what_is_possible_is_offered(
-    store: dict[str, Any], program: str, offered: list[str]
+    tmp_path: Path, program: str, offered: list[str]
 ) -> None:
+    store = demo_options(tmp_path / "demo")
     for project in ("notes-app", "infra"):
         shutil.rmtree(Path(store["home"]) / project)
     async with browsing(**store) as browser:

@@ -10,20 +10,13 @@ from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant,
 from tests.support.tui_support import Driven, browsing, demo_options
 
 
-async def enter(browser: Driven) -> None:
-    """Go into the session with three branches, to the first entry of its active branch's last part."""
-    await browser.press("slash")
-    await browser.type("Refactor auth")
-    await browser.press("enter", "full_stop")
-
-
 def cursor_row(browser: Driven) -> str:
     return next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 
 async def test_the_branch_beside_is_gone_to(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         await browser.run("branch_right")
         assert "╰⊟" in cursor_row(browser)
         await browser.press("down")
@@ -38,7 +31,7 @@ async def test_the_branch_beside_is_gone_to(tmp_path: Path) -> None:
 
 async def test_one_command_folds_and_unfolds_all_branches(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         before = browser.rows("#tree")
         await browser.run("fold_all")
         assert "⊟" not in "".join(browser.rows("#tree"))

@@ -9,9 +9,7 @@ from tests.support.tui_support import browsing, demo_options
 
 async def test_the_leaf_is_marked_at_its_nearest_row_after_a_label(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
-        await browser.press("slash")
-        await browser.type("Refactor auth")
-        await browser.press("enter", "full_stop")
+        await browser.go_into("Refactor auth")
         before = next(row for row in browser.rows("#tree") if "← leaf" in row)
         await browser.press("g", "L")
         await browser.type("mark")

@@ -25,20 +25,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return demo_options(tmp_path_factory.mktemp("store") / "demo")
 
 
-async def enter(browser: Driven, title: str) -> None:
-    """Go into the session with this title."""
-    await browser.press("slash")
-    await browser.type(title)
-    await browser.press("enter", "full_stop")
-    assert browser.screen_name == "session"
-
-
 AUTH = "Refactor auth"
 
 
 async def test_the_tree_opens_on_the_leaf_with_the_active_branch_first(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         rows = browser.rows("#tree")
         at = next(number for number, row in enumerate(rows) if row.startswith("▌"))
         assert "← leaf" in rows[at]
@@ -69,7 +61,7 @@ async def test_cost_says_in_a_tree_where_it_works(demo: dict) -> None:
 
 async def test_labels_stand_beside_their_entries_and_their_times_on_request(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         row = next(row for row in browser.rows("#tree") if "⚑ two-ways" in row)
         assert ":" not in row.split("⚑")[1]
         await browser.run("label_times")
@@ -79,7 +71,7 @@ async def test_labels_stand_beside_their_entries_and_their_times_on_request(demo
 
 async def test_the_entry_is_shown_in_full(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         text = browser.words("#view")
         assert "assistant 2h · claude-opus-4-5 · 140 out · $0.01 ← leaf" in text
         assert "Nothing reads SECRET any more" in text
@@ -87,7 +79,7 @@ async def test_the_entry_is_shown_in_full(demo: dict) -> None:
 
 async def test_a_tool_result_is_shown_with_the_call_it_answers(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("slash")
         await browser.type("replaced 1 block")
         await browser.press("enter")
@@ -101,7 +93,7 @@ async def test_a_tool_result_is_shown_with_the_call_it_answers(demo: dict) -> No
 
 async def test_an_answer_is_shown_with_what_its_tools_gave_back(demo: dict) -> None:
     async with browsing(size=(120, 60), **demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("g", "down")
         text = browser.words("#view")
         assert "⚙ read path src/shop/auth.py" in text
@@ -110,7 +102,7 @@ async def test_an_answer_is_shown_with_what_its_tools_gave_back(demo: dict) -> N
 
 async def test_tab_goes_through_entry_context_diff_and_raw(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("tab")
         text = browser.words("#view")
         assert re.search(r"[0-9.]+k tokens of 200k \([0-9]+%\) · [0-9.]+k by the last answer", text)
@@ -128,7 +120,7 @@ async def test_tab_goes_through_entry_context_diff_and_raw(demo: dict) -> None:
 
 async def test_the_context_follows_the_cursor(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("tab", "g")
         text = browser.words("#view")
         assert "1 message sent" in text
@@ -137,7 +129,7 @@ async def test_the_context_follows_the_cursor(demo: dict) -> None:
 
 async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         before = browser.row_list("#tree").count
         await browser.press("right_square_bracket")
         await browser.run("toggle_fold")
@@ -151,7 +143,7 @@ async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: d
 
 async def test_the_key_that_folds_a_row_unfolds_it_again(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         before = browser.row_list("#tree").count
         for way in ("g", "right_square_bracket"):
             await browser.press(way)
@@ -163,7 +155,7 @@ async def test_the_key_that_folds_a_row_unfolds_it_again(demo: dict) -> None:
 
 async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switched(demo: dict) -> None:
     async with browsing(size=(60, 20), **demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("tab")
         assert "Migrated. The dialog lists every device" in browser.words("#view")
         await browser.press("tab")
@@ -174,13 +166,13 @@ async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switc
 
 async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: dict) -> None:
     async with browsing(size=(60, 20), **demo) as browser:
-        await enter(browser, "Import the product feed")
+        await browser.go_into("Import the product feed")
         assert "✗ 4 problems (!)" in browser.screen_text().split("\n")[0]
 
 
 async def test_the_header_fits_a_new_width_before_the_cursor_moves(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         assert "entries" in browser.screen_text().split("\n")[0]
         await browser.pilot.resize_terminal(70, 24)
         await browser.settle()
@@ -189,7 +181,7 @@ async def test_the_header_fits_a_new_width_before_the_cursor_moves(demo: dict) -
 
 async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("left")
         rows = browser.rows("#tree")
         assert "├⊟" in next(row for row in rows if row.startswith("▌"))
@@ -201,7 +193,7 @@ async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None
 
 async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.run("toggle_fold")
         assert browser.toasts() == ["Nothing to fold here: only branch points and root entries can be folded."]
 
@@ -218,7 +210,7 @@ CHOICES = [
 
 async def test_the_five_choices_of_rows(demo: dict) -> None:
     async with browsing(size=(140, 70), **demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         for keys, name, present, absent in CHOICES:
             for key in keys:
                 await (browser.run(key) if key in BY_ID else browser.press(key))
@@ -232,14 +224,14 @@ async def test_the_five_choices_of_rows(demo: dict) -> None:
 
 async def test_choosing_the_same_rows_again_goes_back_to_the_usual_ones(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("2", "2")
         assert "· no-tools" not in browser.screen_text()
 
 
 async def test_the_cursor_goes_to_the_nearest_row_above_when_its_own_is_hidden(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("3")
         assert "Ask before signing" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
@@ -256,7 +248,7 @@ async def search(browser: Driven, text: str) -> None:
 
 async def test_a_search_keeps_the_branch_points_above_its_hits_dim(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await search(browser, "hey -n")
         assert "1 match" in browser.screen_text()
         rows = [row for row in browser.rows("#tree") if row.strip()]
@@ -274,7 +266,7 @@ async def test_a_search_keeps_the_branch_points_above_its_hits_dim(demo: dict) -
 
 async def test_the_cursor_stands_on_a_hit_while_typing_and_the_next_key_acts_on_it(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await search(browser, "hey")
         assert "[bash: hey -n" in cursor_row(browser)
         await browser.type(" -n")
@@ -300,7 +292,7 @@ async def test_the_cursor_stays_on_the_hit_that_a_key_went_to_while_more_hits_ar
         return made
 
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.compute_rows", in_two_steps)
         await browser.press_now("slash", *"JWT")
         await browser.until(lambda: "match" in browser.screen_text())
@@ -315,7 +307,7 @@ async def test_the_cursor_stays_on_the_hit_that_a_key_went_to_while_more_hits_ar
 
 async def test_the_leaf_is_marked_on_no_other_row(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         for query in ("hey -n", "idempotency", "JWT"):
             await search(browser, query)
             assert "← leaf" not in "".join(browser.rows("#tree")), query
@@ -328,7 +320,7 @@ async def test_the_leaf_is_marked_on_no_other_row(demo: dict) -> None:
 
 async def test_escape_comes_back_to_the_row_where_the_search_began(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         stood = browser.row_list("#tree").key
         await search(browser, "JWT")
         assert browser.row_list("#tree").key != stood
@@ -345,7 +337,7 @@ async def test_escape_comes_back_to_the_row_where_the_search_began(demo: dict) -
 
 async def test_an_unfinished_query_waits_with_the_last_rows(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         for query, letter in (("JWT", '"'), ("JWT re", ":"), ("JWT after:", "2")):
             await search(browser, query)
             rows = browser.rows("#tree")
@@ -359,7 +351,7 @@ async def test_an_unfinished_query_waits_with_the_last_rows(demo: dict) -> None:
 
 async def test_words_that_no_entry_has_together_find_the_entries_with_some(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await search(browser, "JWT zebra")
         assert "of some words, none has all" in browser.screen_text()
         assert "hit " in browser.footer()
@@ -389,7 +381,7 @@ async def frames_of_a_letter(browser: Driven, meanwhile: threading.Event) -> lis
 async def test_a_letter_and_the_rows_it_finds_are_one_frame(demo: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sessionbrowse.tui.shell.command_screen.ANSWER_SECONDS", 60.0)
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         frames = await frames_of_a_letter(browser, threading.Event())
         assert frames[0] == (True, True)
 
@@ -402,7 +394,7 @@ async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch:
         return compute_rows(*arguments)
 
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.compute_rows", late)
         frames = await frames_of_a_letter(browser, was_painted)
         assert frames[0] == (True, False)
@@ -411,7 +403,7 @@ async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch:
 
 async def test_the_cursor_is_back_on_its_row_when_a_search_that_found_nothing_is_cleared(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("home", "down", "down", "down")
         stood = browser.row_list("#tree").key
         await browser.press("slash")
@@ -423,7 +415,7 @@ async def test_the_cursor_is_back_on_its_row_when_a_search_that_found_nothing_is
 
 async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("slash")
         await browser.type("replaced 1 block")
         await browser.press("enter")
@@ -446,9 +438,8 @@ def is_marked(segment: Segment) -> bool:
 @pytest.mark.slow
 async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
-        # Without the filter of the list, whose words would be looked for too.
-        await browser.press("escape", "escape", "enter", "n")
+        await browser.go_into(AUTH)
+        await browser.press("n")
         assert browser.toasts() == ["No search or filter is active."]
         await browser.press("slash")
         await browser.type("cookie")
@@ -465,7 +456,7 @@ async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
 
 async def test_arrows_wrap_around_the_tree_as_in_pi(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("g", "up")
         assert browser.row_list("#tree").cursor == browser.row_list("#tree").count - 1
         await browser.press("down")
@@ -474,7 +465,7 @@ async def test_arrows_wrap_around_the_tree_as_in_pi(demo: dict) -> None:
 
 async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("g")
         await browser.run("next_turn")
         assert "assistant: I look at" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
@@ -488,7 +479,7 @@ async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
 
 async def test_enter_goes_to_the_entry_and_escape_back_to_tree_and_list(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("enter")
         assert browser.app.focused is browser.app.screen.query_one("#view")
         await browser.press("escape")
@@ -499,7 +490,7 @@ async def test_enter_goes_to_the_entry_and_escape_back_to_tree_and_list(demo: di
 
 async def test_every_size_shows_tree_and_entry(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         for width, height in ((60, 20), (80, 24), (120, 40), (200, 50)):
             await browser.pilot.resize_terminal(width, height)
             await browser.settle()
@@ -512,7 +503,7 @@ async def test_every_size_shows_tree_and_entry(demo: dict) -> None:
 
 async def test_copying_takes_the_text_of_the_entry(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         await browser.press("y", "enter")
         assert "Nothing reads `SECRET` any more" in browser.app.clipboard
 
@@ -717,7 +708,7 @@ async def test_every_real_session_can_be_walked_through_in_every_view(corpus: Pa
 
 async def test_a_click_on_the_name_of_a_view_shows_it(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await enter(browser, AUTH)
+        await browser.go_into(AUTH)
         titles = next(line for line in browser.screen_text().split("\n") if "Context" in line)
         row = browser.screen_text().split("\n").index(titles)
         await browser.pilot.click(offset=(titles.index("Raw") + 1, row))

@@ -13,14 +13,6 @@ from tests.support.index_support import answer, folder, header, result, user, wr
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
 
-async def enter(browser: Driven) -> None:
-    """Go into the session of the demo with three branches, to its leaf."""
-    await browser.press("slash")
-    await browser.type("Refactor auth")
-    await browser.press("enter", "full_stop")
-    assert browser.screen_name == "session"
-
-
 def is_shown(browser: Driven, selector: str) -> bool:
     return bool(browser.app.screen.query_one(selector).display)
 
@@ -40,7 +32,7 @@ def branches(depth: int) -> list[dict]:
 @pytest.mark.parametrize("width", [60, 80])
 async def test_a_tree_shows_its_branch_lines_at_first_sight(tmp_path: Path, width: int) -> None:
     async with browsing(**demo_options(tmp_path / "demo"), size=(width, 24)) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         rows = browser.rows("#tree")
         assert not [row for row in rows if row.lstrip("▌▏ ").startswith("…")]
         assert any("├⊟• user: Ask before" in row for row in rows)
@@ -64,7 +56,7 @@ async def test_each_row_keeps_its_own_connector_however_deep_it_is(tmp_path: Pat
 
 async def test_below_100_columns_the_views_take_the_place_of_the_tree(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo"), size=(99, 30)) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         view = browser.app.screen.query_one("#view", TextView)
         assert not is_shown(browser, "#view")
         await browser.press("tab")
@@ -85,7 +77,7 @@ async def test_below_100_columns_the_views_take_the_place_of_the_tree(tmp_path: 
 
 async def test_a_wide_screen_shows_the_rows_of_the_tree_in_full(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo"), size=(200, 50)) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         assert 100 < browser.row_list("#tree").size.width <= 120
         assert any(
             "1,183 requests a second, 1.4 % faster than before. Not worth" in row for row in browser.rows("#tree")
@@ -120,7 +112,7 @@ async def test_a_failed_tool_has_another_colour_and_a_sign(tmp_path: Path) -> No
 
 async def test_tab_in_the_search_line_searches_all_sessions_for_the_same_words(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo")) as browser:
-        await enter(browser)
+        await browser.go_into("Refactor auth")
         await browser.press("slash")
         await browser.type("cookie role:user")
         assert "tab all sessions" in browser.footer()
