@@ -7,10 +7,11 @@ import gc
 import itertools
 import os
 import re
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -38,6 +39,9 @@ SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/sh
 """Where the tests are that take seconds each, most of them in a terminal. All of them are marked `slow`."""
 
 STDERR = pytest.StashKey[int]()
+FAILED = pytest.StashKey[bool]()
+
+MakeDirectory = Callable[[str], Path]
 
 for number in (signal.SIGINT, *[getattr(signal, name, signal.SIGINT) for name in ("SIGHUP", "SIGQUIT")]):
     if signal.getsignal(number) is signal.SIG_IGN:
@@ -95,24 +99,46 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
-@pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty directory for each test.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note if a test failed: its directories are kept."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
-    pytest's own fixture finds a free name by looking at all directories that were made before, which among thousands
-    of tests takes as long as the tests of whole modules.
+
+@pytest.fixture
+def directories(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeDirectory]:
+    """Make empty directories; remove them when all else of the test is undone, unless it failed.
+
+    pytest removes those of older runs at the end, one after another while no test runs, when they are cold on the disk.
+    Its own `tmp_path` finds a free name by looking at all directories that were made before, which among thousands of
+    tests takes as long as the tests of whole modules.
     """
-    name = re.sub(r"\W", "_", str(request.node.name))[:30]
-    return tmp_path_factory.mktemp(f"{name}{next(NUMBERS)}", numbered=False)
+    made: list[Path] = []
+
+    def make(name: str) -> Path:
+        made.append(tmp_path_factory.mktemp(f"{name}{next(NUMBERS)}", numbered=False))
+        return made[-1]
+
+    yield make
+    for path in [] if request.node.stash.get(FAILED, False) else made:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, directories: MakeDirectory) -> Path:
+    """An empty directory for each test."""
+    return directories(re.sub(r"\W", "_", str(request.node.name))[:30])
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(directories: MakeDirectory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory for each test, with UTC as its time zone."""
     for name in list(os.environ):
         if name.startswith(FOREIGN_VARIABLES):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp(f"home{next(NUMBERS)}", numbered=False)
+    home = directories("home")
     monkeypatch.setenv("HOME", str(home))
     for variable, folder in (
         ("XDG_CONFIG_HOME", ".config"),
