@@ -319,7 +319,7 @@ def test_a_move_of_a_directory_says_that_their_sessions_stay(home: Path, tmp_pat
     stay = "6 sessions of Claude Code or Codex stay at the old path: only their own program changes them."
     with pytest.raises(RefusedWrite) as raised:
         relocate("/home/dev/app", "/home/dev/new", scope, context=context_of(home, tmp_path))
-    assert raised.value.sentence.endswith(f"have no sessions. {stay} Nothing was changed.")
+    assert raised.value.sentence.endswith(f"have no sessions that can be moved. {stay} Nothing was changed.")
     own = home / ".pi/agent/sessions/--home-dev-app--"
     own.mkdir(parents=True)
     path = written(own, header(cwd="/home/dev/app"), user("a", None, "hi"), name="2026-05-01T10-00-00-000Z_a.jsonl")

@@ -132,7 +132,8 @@ def relocate(
         )
     if not moving:
         reasons = "".join([f" {reason}" for reason in staying])
-        raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions.{reasons} Nothing was changed.")
+        more = f" that can be moved.{reasons}" if reasons else "."
+        raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions{more} Nothing was changed.")
     plan = _plan(moving, sessions, moved, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)

@@ -173,8 +173,8 @@ needs_fold = _needs(
     lambda context: context.foldable, "Nothing to fold here: only branch points and root entries can be folded."
 )
 needs_scopes = _needs(lambda context: context.has_scopes, "All projects are shown; there is no other to switch to.")
-needs_block = _needs(lambda context: context.blocks, "This page has no fold, image or link.")
-needs_image = _needs(lambda context: context.image, "This page has no image.")
+needs_block = _needs(lambda context: context.blocks, "The entry shown beside the tree has no fold, image or link.")
+needs_image = _needs(lambda context: context.image, "The entry shown beside the tree has no image.")
 needs_families = _needs(lambda context: context.folds_families, "A threaded or filtered list has no folds.")
 
 

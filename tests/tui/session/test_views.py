@@ -64,9 +64,9 @@ async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path
 async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
     async with reading(tmp_path, user("u1", None, "Look.")) as browser:
         await browser.press("o")
-        assert browser.toasts() == ["This page has no fold, image or link."]
+        assert browser.toasts() == ["The entry shown beside the tree has no fold, image or link."]
         await browser.run("open_image")
-        assert browser.toasts()[-1] == "This page has no image."
+        assert browser.toasts()[-1] == "The entry shown beside the tree has no image."
 
 
 async def test_the_marked_fold_moves_and_is_brought_on_screen(tmp_path: Path) -> None:
