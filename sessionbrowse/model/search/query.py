@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.errors import SessionBrowseError, did_you_mean, meant
 from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
@@ -241,6 +242,14 @@ def parse_question(text: str, note: Callable[[str], None] = lambda _: None) -> S
     return query
 
 
+def in_parts(query: SearchQuery) -> SearchQuery | None:
+    """Return a query for the parts of the identifiers as words of their own; None if there are no identifiers."""
+    parts = {"".join(compound): [part for part in compound if len(part) >= _LEAST_PART] for compound in query.compounds}
+    words = [part for word in query.words for part in parts.get(word.replace("_", "")) or [word]]
+    found = replace(query, words=tuple(dict.fromkeys(words)), compounds=())
+    return found if found.words != query.words else None
+
+
 def doubts(query: SearchQuery, missing: Set[str] | None = None) -> list[str]:
     """Return a sentence for each term of a query that was perhaps meant as a filter, with the filter to type instead.
 
@@ -333,7 +342,7 @@ _TERM = re.compile(
 )
 _LIKE_FILTER = re.compile(r'(?<!\S)(?P<key>[A-Za-z]{2,}):(?P<value>[\w"][^\s/]*)')
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)*")
-_MAX_PARTS, _LEAST_JOINED = 4, 6
+_MAX_PARTS, _LEAST_JOINED, _LEAST_PART = 4, 6, 3
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _OPEN_DATE = re.compile(r"\d{1,6}|\d{4}-(\d{1,2}-)?|\d{4}-\d\d-\d\dT\S*")

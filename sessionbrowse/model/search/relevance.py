@@ -207,7 +207,8 @@ def _keys(term: Term) -> list[str]:
         # line just as in the phrase.
         pieces = words_of(term.text) or re.split(r'[\s"\\/]+', term.text)
         return [max(pieces, key=len)]
-    return [key_of(word) for word in (term.text, *term.instead, *term.spellings, *term.parts[:1])]
+    corrected = [word for other in term.instead for word in (other, other.partition("_")[0])]
+    return [key_of(word) for word in (term.text, *corrected, *term.spellings, *term.parts[:1])]
 
 
 def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
@@ -226,6 +227,7 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
     for other in term.instead:
         add(key_of(other), partial(_corrected, other))
         if "_" in other:
+            add(other.replace("_", ""), partial(_corrected, other.replace("_", "")))
             for match in _in_parts(tuple(other.split("_"))).finditer(folded):
                 found.setdefault(match.span(), MISSPELT)
     for other in term.spellings:

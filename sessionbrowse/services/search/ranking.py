@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.entry_text import ROLES
-from sessionbrowse.model.search.query import SearchQuery, has_excluded, may_hold
+from sessionbrowse.model.search.query import SearchQuery, has_excluded, in_parts, may_hold
 from sessionbrowse.model.search.relevance import Term, evidence_in, keys_of, score_of, terms_of
 from sessionbrowse.model.search.words import BEGINNING, EXACT
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
@@ -98,6 +98,8 @@ class Ranker:
         self._question: Question | None = None
         self._rarities: list[float] = []
         self._instead: dict[str, tuple[str, ...]] = {}
+        self._whole: tuple[str, ...] = ()
+        """The identifiers of the query whose parts are searched instead."""
         self._nowhere: tuple[str, ...] = ()
         self._fitting: Sequence[Summary] = ()
         self._by_file: Mapping[int, Summary] = {}
@@ -109,7 +111,6 @@ class Ranker:
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
-        self._typed = [term.text for term in terms]
         self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
         self._names = SessionNames(self._query, terms)
         self._nothing: Weights = (0.0,) * len(terms)
@@ -155,10 +156,14 @@ class Ranker:
             for each in ranked[:sessions]:
                 self._read_alone(each, per_session)
             ranked = self._ranked(4 * wanted)
+        if not ranked and (apart := in_parts(self._query)) is not None:
+            self._whole = tuple([word for word in self._query.words if word not in apart.words])
+            self._query, self._instead, self._asked, self._is_begun, self._is_near = apart, {}, 0, False, False
+            return self._rank(sessions, per_session, copies=copies)
         shown = self._page().sessions(ranked, sessions, per_session, copies=copies)
         unread = sum(not each.read and bool(each.hits) for each in self._known.values())
         is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or unread > 0 or not self._is_all)
-        return Ranking(shown, self._instead, unread, is_cut, self._nowhere)
+        return Ranking(shown, self._instead, unread, is_cut, (*self._whole, *self._nowhere))
 
     def more_in(self, summary: Summary, entries: int) -> RankedSession | None:
         """Return one session of the results with up to `entries` entries; None if it no longer matches.
@@ -249,10 +254,8 @@ class Ranker:
         for score, role, (file, entry) in hits:
             summary = self._by_file.get(file)
             if summary is not None:
-                each = self._known.get(summary.path)
-                if each is None:
-                    each = MatchingSession(summary, self._rows[summary.path], self._nothing)
-                    self._known[summary.path] = each
+                new = MatchingSession(summary, self._rows[summary.path], self._nothing)
+                each = self._known.setdefault(summary.path, new)
                 factor = _USER_FACTOR if role == _USER else 1.0
                 each.hits[entry] = max(each.hits.get(entry, 0.0), score * factor)
                 each.is_complete = each.is_complete or is_complete
@@ -260,7 +263,7 @@ class Ranker:
     def _guess(self, candidate: MatchingSession) -> tuple[float, float, str]:
         """Return the sort key by which candidates are read, the most promising first."""
         best, second = [*sorted(candidate.hits.values(), reverse=True)[:2], 0.0, 0.0][:2]
-        guess = best + _SECOND_SHARE * second + _NAME_SHARE * self._worth(candidate.named)
+        guess = best + _SECOND_SHARE * second + _NAME_SHARE * worth(self._rarities, candidate.named)
         return -guess, -(candidate.summary.modified or 0), candidate.summary.path
 
     def _take_misspelt(self) -> bool:
@@ -419,9 +422,6 @@ class Ranker:
         best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
         return [each for each in ranked if each.match == TYPO or each.score > best] if self._instead else ranked
 
-    def _worth(self, weights: Weights) -> float:
-        return worth(self._rarities, weights)
-
     def _judge(self, candidate: MatchingSession) -> bool:
         """Set the match (a position in `MATCHES`) and score of a session that was read; False if it is no result."""
         weights = candidate.weights()
@@ -436,14 +436,14 @@ class Ranker:
         candidate.match = min([likely(group) for group in groups], default=SESSION)
         if candidate.match == SESSION and min(weights) == 0:
             candidate.match = SOME
-        if any(weight and text in self._instead for text, weight in zip(self._typed, weights, strict=True)):
+        if any(weight and term.text in self._instead for term, weight in zip(self._terms, weights, strict=True)):
             candidate.match = TYPO
-        share = self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
+        share = worth(self._rarities, tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
         if share < _LEAST_SHARE:
             return False
         scores = [*sorted((each.score for each in candidate.found), reverse=True)[:2], 0.0, 0.0]
-        score = (scores[0] + _SECOND_SHARE * scores[1] + _SESSION_SHARE * self._worth(weights)) * share
-        score += _NAME_SHARE * self._worth(candidate.named)
+        score = (scores[0] + _SECOND_SHARE * scores[1] + _SESSION_SHARE * worth(self._rarities, weights)) * share
+        score += _NAME_SHARE * worth(self._rarities, candidate.named)
         age = max(0.0, self._now - (candidate.summary.modified or 0)) / _DAY_MS / self._half_life
         candidate.score = score * (1 + _AGE_SHARE * 2.0 ** -min(age, 1000))
         return True

@@ -239,7 +239,8 @@ class Question:
 
 def misspelt(term: Term, question: Question | None, texts: Iterable[str]) -> tuple[str, ...]:
     """Return the words in an index, and in some texts, that differ from a term by one typing mistake."""
-    typed = [each for each in (term.text, "_".join(term.parts)) if len(each) >= LEAST_MISSPELT]
+    written = (term.text, "_".join(term.parts), "".join(term.parts))
+    typed = [each for each in dict.fromkeys(written) if len(each) >= LEAST_MISSPELT]
     found = {other for each in typed for other in (question.misspelt(each) if question is not None else ())}
     for text in texts if typed else ():
         found.update(other for other in words_of(text) if any(is_misspelt(each, other) for each in typed))

@@ -371,3 +371,27 @@ def test_one_wrong_letter_in_a_part_of_an_identifier_is_corrected(store, asked, 
     store.add("wanted", user("1", None, "export VLLM_SERVER_DEV_MODE=1 before the start"))
     store.add("other", user("1", None, "sever the line of the dev server"))
     assert shown(store.ask(asked, indexed))[0][0] == "wanted"
+
+
+@pytest.mark.parametrize("asked", ["VLLM_SEVER_DEV_MODE", "vllmSeverDevMode"])
+def test_a_corrected_identifier_is_found_in_each_spelling(store, asked, indexed):
+    store.add("wanted", user("1", None, "set vllmServerDevMode before the start"))
+    store.add("other", user("1", None, "the vllm dev server"), user("2", "1", "sever the line in dev mode, not vllm"))
+    assert shown(store.ask(asked, indexed))[0][0] == "wanted"
+
+
+@pytest.mark.parametrize("asked", ["node_local_dns", "nodeLocalDns"])
+def test_an_identifier_that_stands_nowhere_is_searched_by_its_parts_and_that_is_said(store, asked, indexed):
+    store.add("wanted", user("1", None, "the dns of each node has a cache that is local"))
+    store.add("other", user("1", None, "a local cache"), user("2", "1", "the node is down"))
+    found = store.ask(asked, indexed)
+    assert shown(found)[0] == ("wanted", "exact")
+    assert found.nowhere == (asked.lower(),)
+
+
+def test_an_identifier_is_not_taken_apart_where_another_word_is_found(store, indexed):
+    store.add("wanted", user("1", None, "the trainer stands still"))
+    store.add("other", user("1", None, "dns of a local node"))
+    found = store.ask("node_local_dns trainer", indexed)
+    assert shown(found) == [("wanted", "some")]
+    assert found.sessions[0].missing == ("node_local_dns",)
