@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, field
 
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.foreign.claude_records import (
@@ -23,7 +23,6 @@ from sessionbrowse.model.foreign.claude_records import (
     STATE_LINES,
     STOP_REASONS,
     AnswerUsage,
-    Block,
     ClaudeRecord,
     answer_blocks,
     blocks_in,
@@ -54,7 +53,7 @@ from sessionbrowse.model.listing.directories import alphanumeric
 
 _SYNTHETIC = "<synthetic>"
 _SILENT = "No response requested."
-_ABORTED = "aborted"
+_NOT_PLACED = frozenset({"", "copy", "further", "result"})
 _TALK = frozenset({"prompt", "answer", "compaction"})
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
@@ -75,17 +74,13 @@ def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Tr
     return transcript.translated(transcript.header, transcript.name(), brief=brief)
 
 
-class _Answer(Struct):
-    """The records of one answer, and the records with its tool results.
+class _Answer(Step, gc=False):
+    """The step of an answer: `content` are its records, `results` those of its tool results.
 
-    `end` is the position of the step of its last result, or of its own.
+    `end` is the position of its last result's step, or of its own; `ROOT` until they are placed.
     """
 
-    records: list[ClaudeRecord]
-    results: list[ClaudeRecord]
-    has_calls: bool = False
-    stop: str | None = None
-    usage: AnswerUsage | None = None
+    results: list[ClaudeRecord] = field(default_factory=list)
     end: int = ROOT
 
 
@@ -106,6 +101,7 @@ class _Transcript(Reading):
         self._calls: dict[str, tuple[str, str]] = {}
         self._states: list[ClaudeRecord] = []
         self._results: list[ClaudeRecord] = []
+        self._aborted: set[str] = set()
         self._newest_compaction = ROOT
         sides = (one.isSidechain for one in self._found if one.type in ("user", "assistant") and one.uuid)
         self._is_sidechain = next(sides, False) and all(sides)
@@ -115,20 +111,20 @@ class _Transcript(Reading):
         self._take_from_queue()
         for record in self._found:
             kind = record.kind
+            if kind in _NOT_PLACED:
+                continue
             if kind == "answer":
-                answer = self._answers[record.answer]
-                if answer.end == ROOT:
-                    self._place_answer(record, answer)
+                self._place_answer(record, self._answers[record.answer])
             elif kind == "compaction":
                 self._place_compaction(record)
-            elif kind and kind != "result":
+            else:
                 self._place(record)
 
     # ---- reading all records
 
     def _index(self) -> None:
         """Determine the kinds of all records, and group the records of each answer."""
-        nodes, answers, kind_of = self._nodes, self._answers, self._kind
+        nodes, answers, calls, kind_of = self._nodes, self._answers, self._calls, self._kind
         for record in self._found:
             uuid = record.uuid
             if record.type in STATE_LINES:
@@ -141,7 +137,7 @@ class _Transcript(Reading):
             before = nodes.setdefault(uuid, record)
             if before is not record:
                 if before.raw == record.raw or before.item() == record.item():
-                    record.is_copy = True
+                    record.kind = "copy"
                     continue
                 record.uuid = f"{uuid}:{record.number}"
             kind, record.text = kind_of(record)
@@ -151,16 +147,19 @@ class _Transcript(Reading):
                 record.answer = key = message.id or record.uuid
                 answer = answers.get(key)
                 if answer is None:
-                    answer = answers[key] = _Answer([], [])
-                answer.records.append(record)
+                    answer = answers[key] = _Answer("assistant", record, [])
+                else:
+                    record.kind = "further"
+                answer.content.append(record)
                 # Each record repeats the usage so far, so the last one is that of the answer.
                 answer.usage = message.usage or answer.usage
-                if answer.stop != _ABORTED:
-                    answer.stop = _ABORTED if record.isAbortedMidStream else message.stop_reason
+                answer.stop = message.stop_reason or ""
+                if record.isAbortedMidStream:
+                    self._aborted.add(key)
                 for block in blocks_in(message.content):
                     if block.type == "tool_use":
                         answer.has_calls = True
-                        self._calls.setdefault(block.id, (key, block.name))
+                        calls.setdefault(block.id, (key, block.name))
             elif kind == "result":
                 self._results.append(record)
 
@@ -223,16 +222,15 @@ class _Transcript(Reading):
                 if own:
                     del same[own[0]]
                 elif operation == "remove" and text.strip():
-                    kind, record.text = spoken_kind(text)
-                    record.kind = "command" if text.startswith("/") else kind
-                    record.uuid, record.queued = key, text
+                    record.kind = "command" if text.startswith("/") else spoken_kind(text)[0]
+                    record.uuid, record.text = key, text
 
     @cached_property
     def _above_talk(self) -> set[str]:
         """The uuids of records that have a prompt, an answer or a compaction below them."""
         found: set[str] = set()
         for record in self._found:
-            if record.kind not in _TALK or self._first(record) is not record:
+            if record.kind not in _TALK:
                 continue
             above = self._nodes.get(parent_of(record) or "")
             while above is not None and above.uuid not in found:
@@ -243,7 +241,10 @@ class _Transcript(Reading):
 
     def _first(self, record: ClaudeRecord) -> ClaudeRecord:
         """Return the first record of the answer to which a record belongs; other records themselves."""
-        return self._answers[record.answer].records[0] if record.answer else record
+        if not record.answer:
+            return record
+        first: ClaudeRecord = self._answers[record.answer].line
+        return first
 
     # ---- making steps
 
@@ -251,38 +252,35 @@ class _Transcript(Reading):
         """Make the steps of a record that is not part of an answer."""
         kind = record.kind
         if kind == "unknown":
-            self.add(kind, record, record.type or "without type", in_line=True)
+            self.add(Step(kind, record, record.type or "without type"), in_line=True)
         elif kind == "prompt":
             # A queued prompt without talk below it goes in line, like a note.
             in_line = record.parentUuid is UNSET or not (record.type == "user" or record.uuid in self._above_talk)
             parent = self.at if in_line else self._parent(record)
-            injected, words = without_injected(record.queued or content_of(record))
+            injected, words = without_injected(content_of(record))
             if injected:
                 # Injected text becomes a hidden note above the prompt, so that titles, previews and rows show only the
                 # user's words.
-                self.add("context", record, injected, parent=parent, suffix=":context", in_line=in_line)
+                self.add(Step("context", record, injected), parent, in_line=in_line)
                 parent = self.at
-            self.add("user", record, blocks_of(words), parent=parent, in_line=in_line)
+            self.add(Step("user", record, blocks_of(words)), parent, in_line=in_line)
         else:
             parent = self._parent(record)
             if parent != self.at and record.uuid not in self._above_talk:
                 parent = self.at
-            self.add(kind, record, record.text, parent=parent, in_line=True)
+            self.add(Step(kind, record, record.text), parent, in_line=True)
         record.entry = self.at
 
     def _place_answer(self, first: ClaudeRecord, answer: _Answer) -> None:
         """Make the steps of an answer at its first record, and of its results."""
-        step = self.add("assistant", first, answer.records, parent=self._parent(first))
+        self.add(answer, self._parent(first))
         first.entry = self.at
-        step.model, step.has_calls = first.message.model, answer.has_calls
-        step.stop = STOP_REASONS.get(answer.stop or "", "toolUse" if step.has_calls else "stop")
-        if answer.usage is not None:
-            usage = answer.usage
-            cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-            step.usage = usage.input_tokens, usage.output_tokens, cached, written
+        answer.model = first.message.model
+        reason = STOP_REASONS.get(answer.stop, "toolUse" if answer.has_calls else "stop")
+        answer.stop = "aborted" if first.answer in self._aborted else reason
         for record in answer.results:
-            for number, block in enumerate(record.results):
-                self.add("toolResult", record, block, suffix=f":{number}" if number else "")
+            for number in range(len(record.results)):
+                self.add(Step("toolResult", record, number))
         # Whatever is linked to a part of the group goes on at its end.
         answer.end = self.at
 
@@ -298,7 +296,7 @@ class _Transcript(Reading):
         head = self._nodes.get(text_of(segment.get("headUuid") or (kept[0] if kept else "")))
         tail = self._nodes.get(text_of(segment.get("tailUuid") or (kept[-1] if kept else "")))
         kept_from = self._first(head).entry if head is not None else ROOT
-        self.add("compaction", record, (metadata, kept_from), parent=self._before_compaction(record))
+        self.add(Step("compaction", record, (metadata, kept_from)), self._before_compaction(record))
         self._newest_compaction = record.entry = self.at
         if tail is not None and self._end_of(tail) != ROOT:
             # Later records are linked to the last kept message, but in pi's format they must be below the compaction.
@@ -341,8 +339,17 @@ class _Transcript(Reading):
 
     # ---- making entries
 
-    def key(self, line: ClaudeRecord) -> str:
-        return line.uuid
+    def key(self, step: Step) -> str:
+        uuid, role = step.line.uuid, step.role
+        if role == "toolResult" and step.content:
+            return f"{uuid}:{step.content}"
+        return f"{uuid}:context" if role == "context" and step.line.kind == "prompt" else str(uuid)
+
+    def usage(self, step: Step) -> tuple[int, ...] | None:
+        used: AnswerUsage | None = step.usage
+        if used is None:
+            return None
+        return used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens
 
     def message(self, step: Step) -> Object:
         record = step.line
@@ -356,9 +363,10 @@ class _Transcript(Reading):
             fields["sourceRequest"] = " ".join(filter(None, (record.message.id, record.requestId)))
         return fields
 
-    def _result(self, record: ClaudeRecord, result: Block) -> Object:
+    def _result(self, record: ClaudeRecord, number: int) -> Object:
+        result = record.results[number]
         content, blocks = blocks_in(record.message.content), result_blocks(result.content)
-        if len(content) > len(record.results) and result is record.results[-1]:
+        if len(content) > len(record.results) == number + 1:
             beside = [one for one in objects_of(content_of(record)) if one.get("type") != "tool_result"]
             blocks = (loads(bytes(blocks)) if isinstance(blocks, Raw) else blocks) + blocks_of(beside)
         call, file = result.tool_use_id, output_file(result.content)
@@ -373,10 +381,11 @@ class _Transcript(Reading):
 
     def count_unread(self) -> None:
         for record in self._found:
-            if not record.kind and record.type != QUEUE:
-                kind = "sidechain" if record.isSidechain else record.type
-                kind = "program's own answer" if kind == "assistant" else kind
-                self.unread["doubled" if record.is_copy else kind] += 1
+            if record.kind == "copy":
+                self.unread["doubled"] += 1
+            elif not record.kind and record.type != QUEUE:
+                kind = "program's own answer" if record.type == "assistant" else record.type
+                self.unread["sidechain" if record.isSidechain else kind] += 1
 
     # ---- facts about the session
 
@@ -385,13 +394,13 @@ class _Transcript(Reading):
         return [name for name, _ in Counter([one.sessionId for one in self._found]).most_common() if name]
 
     def _header(self) -> Object:
-        records = [one for one in self._found if one.uuid]
-        directories = [cwd for cwd in dict.fromkeys([one.cwd for one in records]) if cwd]
+        directories = [cwd for cwd in dict.fromkeys([one.cwd for one in self._found]) if cwd]
         folder = os.path.basename(os.path.dirname(self._path))
         own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
-        began = next((one.timestamp for one in records if one.timestamp), "")
+        began = next((one.timestamp for one in self._found if one.timestamp and one.uuid), "")
         made = header_of(self._id, began, (own or directories or [""])[0])
-        origin = next((one.forkedFrom.sessionId for one in records if one.forkedFrom is not None), "")
+        fork = next(filter(None, [one.forkedFrom for one in self._found]), None)
+        origin = fork.sessionId if fork is not None else ""
         if self._is_sidechain:
             made["internal"] = True
             origin = origin or next((name for name in self._sessions() if name != made["id"]), "")

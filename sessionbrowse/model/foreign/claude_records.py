@@ -55,7 +55,7 @@ _LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 _PERSISTED, _PERSISTED_BYTES = re.compile(rb"tool-results[/\\]+(\w[\w.-]*)"), 4096
 """Finds the name of such a file in the beginning of a result's text."""
 
-STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error", "aborted": "aborted"}
+STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
 
 
 class Block(Struct, gc=False):
@@ -113,9 +113,10 @@ _NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin(
 class ClaudeRecord(RawLine, kw_only=True, gc=False):
     """A line of Claude Code, with the fields that decide its kind and its place in the tree.
 
-    The fields from `kind` on are not in the file: `kind` is the kind of entry that the record becomes, "" if none.
-    `answer` is the key of the answer to which the record or its results belong, `entry` the position of its step.
-    `queued` is the text of a prompt that exists only in a record of the queue. `is_copy` is True for a doubled line.
+    The fields from `kind` on are not in the file: `kind` is the kind of entry that the record becomes; "copy" for a
+    doubled line, "further" for one of an answer but its first, "" for one that becomes no entry. `text` is that of a
+    prompt or note. `answer` is the key of the answer to which the record or its results belong, `entry` the position of
+    its step.
     """
 
     parentUuid: str | UnsetType | None = UNSET
@@ -141,8 +142,6 @@ class ClaudeRecord(RawLine, kw_only=True, gc=False):
     answer: str = field(default="", name=" answer")
     results: Sequence[Block] = field(default=(), name=" results")
     entry: int = field(default=ROOT, name=" entry")
-    queued: str = field(default="", name=" queued")
-    is_copy: bool = field(default=False, name=" copy")
 
 
 def is_record(value: Object) -> bool:
@@ -223,6 +222,8 @@ def _split(text: str) -> tuple[list[str], str]:
 
 def content_of(record: ClaudeRecord) -> Json:
     """Return the whole content of a message or of a queued prompt."""
+    if record.type == QUEUE:
+        return record.text
     if record.type == "attachment":
         return object_of(record.item().get("attachment")).get("prompt")
     return object_of(record.item().get("message")).get("content")

@@ -82,13 +82,15 @@ class _Rollout(Reading):
     def __init__(self, lines: Iterable[bytes], path: str) -> None:
         super().__init__(Records(lines, Line, is_record))
         self._lines: list[Line] = self.records.found
-        self._parts: dict[str, list[Line]] = defaultdict(list)
-        for line in self._lines:
-            if line.payload is NO_PAYLOAD:
-                complete(line)
-            about = line.payload
-            line.part = part = part_of(line.type, about.type, about.role)
-            self._parts[part].append(line)
+        for line in [line for line in self._lines if line.payload is NO_PAYLOAD]:
+            complete(line)
+        parts = self._parts = defaultdict[str, list[Line]](list)
+        payloads = [line.payload for line in self._lines]
+        kinds, roles = [one.type for one in payloads], [one.role for one in payloads]
+        found = map(part_of, [line.type for line in self._lines], kinds, roles)
+        for line, part in zip(self._lines, found, strict=True):
+            line.part = part
+            parts[part].append(line)
         self._heads = self._parts["head"]
         self._own = self._heads[0] if self._heads else None
         self._meta = meta_of(self._own) if self._own is not None else Meta()
@@ -197,7 +199,7 @@ class _Rollout(Reading):
             part = line.part
             if part in _ANSWER:
                 if answer is None:
-                    answer = self._newest = self._of_turn = self.add("assistant", line, [])
+                    answer = self._newest = self._of_turn = self.add(Step("assistant", line, []))
                     answer.model = self._model
                 answer.content.append(line)
                 if part == "call":
@@ -229,37 +231,38 @@ class _Rollout(Reading):
             self._named.add(call)
             line.call = call
         for output, line in sorted(found, key=lambda one: one[0].number):
-            self.add("toolResult", output, line)
+            self.add(Step("toolResult", output, line))
 
     def _place(self, line: Line) -> None:
         """Make the steps of a line outside of answers."""
         part, about = line.part, line.payload
         if part == "stray":
             output = line.item().get("output")
-            self.add("result", line, plain(output) or as_text(output))
+            self.add(Step("result", line, plain(output) or as_text(output)))
         elif part == "prompt":
             notes, content = _asked(line)
             for note in notes:
-                self.add("context", line, note)
+                self.add(Step("context", line, note))
             self._prompts.append(self.at)
             self._of_turn = None
-            self.add("user", line, content)
+            self.add(Step("user", line, content))
         elif part == "note":
             is_context = about.type == "message"
             text = said(about.content) or ("" if is_context else about.message or as_text(line.item()))
-            self.add("context" if is_context else about.type.removeprefix("stream_"), line, text)
+            self.add(Step("context" if is_context else about.type.removeprefix("stream_"), line, text))
         elif part == "compaction":
-            self.add("compaction", line, self._total.input_tokens if self._total is not None else 0)
+            self.add(Step("compaction", line, self._total.input_tokens if self._total is not None else 0))
         elif part == "aborted" and self._of_turn is not None:
             self._of_turn.stop = "aborted"
         elif part == "rollback":
             dropped = number_of(about.num_turns)
             if dropped and self._prompts:
                 self.at = self._prompts[-min(dropped, len(self._prompts))]
+                self.needs_entries = True
                 del self._prompts[-dropped:]
             self._of_turn = None
         elif part == "unknown":
-            self.add("unknown", line, _kind_of(line) or "without type")
+            self.add(Step("unknown", line, _kind_of(line) or "without type"))
 
     def _count(self, line: Line) -> None:
         """Add the tokens of a request to the previous answer; ignore a line that only repeats the total."""
@@ -275,13 +278,18 @@ class _Rollout(Reading):
             before = self._newest.usage
             self._newest.usage = used if before is None else tuple(map(add, before, used))
         elif sum(used[:4]):
-            step = self.add("usage", line)
+            step = self.add(Step("usage", line))
             step.model, step.usage = self._model, used
+            self.needs_entries = True
 
     # ---- making entries
 
-    def key(self, line: Line) -> str:
-        return f"{self._id}:{line.number}"
+    def key(self, step: Step) -> str:
+        return f"{self._id}:{step.line.number}"
+
+    def usage(self, step: Step) -> tuple[int, ...] | None:
+        used: tuple[int, ...] | None = step.usage
+        return used
 
     def message(self, step: Step) -> Object:
         if step.role == "user":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from functools import lru_cache
 
@@ -37,30 +36,34 @@ _INJECTED = (
     "Warning: apply_patch was requested",
 )
 """Beginnings of messages with the role "user" that Codex itself wrote, not the user."""
-_PARTS = (
-    ("user", r"response_item message user"),
-    ("text", r"response_item message assistant"),
-    ("reasoning", r"response_item reasoning"),
-    ("call", r"response_item (custom_tool|function|image_generation|local_shell|tool_search|web_search)_call"),
-    ("output", r"response_item ((custom_tool|function)_call|tool_search)_output"),
-    ("note", r"response_item (message|agent_message)|event_msg (stream_)?error"),
-    ("shown", r"event_msg (item_completed|user_message)"),
-    ("repeated", r"event_msg agent_(message|reasoning)"),
-    ("count", r"event_msg token_count"),
-    ("aborted", r"event_msg turn_aborted"),
-    ("rollback", r"event_msg thread_rolled_back"),
-    ("named", r"event_msg thread_name_updated"),
-    ("head", r"session_meta"),
-    ("turn", r"turn_context"),
-    ("compaction", r"compacted"),
-    ("passed", r"response_item (compaction|ghost_snapshot)|state|token_usage_record|world_state"),
-    ("passed", r"(fork|rollout)_reference|inter_agent_communication(_metadata)?"),
-    ("passed", r"event_msg (agent_reasoning|collab|dynamic_tool_call|mcp|task|thread|turn|undo|web_search)_\w+"),
-    ("passed", r"event_msg (\w+_(begin|end)|context_compacted|(entered|exited)_review_mode|sub_agent_activity)"),
-    ("passed", r"event_msg (view_image_tool_call|guardian_assessment|plan_update|background_event)"),
-)
-"""Parts of lines in a session (see `part_of`), each with a pattern of the types of line and payload, and the role."""
-_PATTERNS = [(part, re.compile(pattern)) for part, pattern in _PARTS]
+_ITEMS = {
+    "reasoning": "reasoning",
+    "call": "custom_tool_call function_call image_generation_call local_shell_call tool_search_call web_search_call",
+    "output": "custom_tool_call_output function_call_output tool_search_output",
+    "note": "agent_message",
+    "passed": "compaction ghost_snapshot",
+}
+_EVENTS = {
+    "note": "error stream_error",
+    "shown": "item_completed user_message",
+    "repeated": "agent_message agent_reasoning",
+    "count": "token_count",
+    "aborted": "turn_aborted",
+    "rollback": "thread_rolled_back",
+    "named": "thread_name_updated",
+    "passed": "background_event context_compacted entered_review_mode exited_review_mode guardian_assessment "
+    "plan_update sub_agent_activity view_image_tool_call",
+}
+_LINES = {
+    "head": "session_meta",
+    "turn": "turn_context",
+    "compaction": "compacted",
+    "passed": "fork_reference inter_agent_communication inter_agent_communication_metadata rollout_reference state "
+    "token_usage_record world_state",
+}
+"""Map parts (see `part_of`) to types of items, of events, and of other lines."""
+_PASSED_EVENTS = "agent_reasoning collab_ dynamic_tool_call_ mcp_ task_ thread_ turn_ undo_ web_search_"
+"""Beginnings of types of further events that become no entries."""
 
 
 @lru_cache(maxsize=256)
@@ -70,8 +73,12 @@ def part_of(kind: str, about: str, role: str) -> str:
     The parts "text", "reasoning" and "call" belong to an answer. "user" is an item and "shown" an event that may be a
     prompt. "repeated" is an event that may repeat an item of an answer. "passed" is a line that becomes no entry.
     """
-    forms = {f"{kind} {about} {role}", f"{kind} {about}", kind}
-    return next((part for part, pattern in _PATTERNS if any(map(pattern.fullmatch, forms))), "unknown")
+    if kind == "response_item" and about == "message":
+        return {"user": "user", "assistant": "text"}.get(role, "note")
+    parts, name = {"response_item": (_ITEMS, about), "event_msg": (_EVENTS, about)}.get(kind, (_LINES, kind))
+    part = next((part for part, names in parts.items() if name in names.split()), "unknown")
+    is_passed = about.startswith(tuple(_PASSED_EVENTS.split())) or about.endswith(("_begin", "_end"))
+    return "passed" if part == "unknown" and kind == "event_msg" and is_passed else part
 
 
 def _is_item(kind: str) -> bool:

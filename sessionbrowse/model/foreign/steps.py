@@ -6,7 +6,6 @@ its content. An opened session needs the entries; a list needs only sums over th
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -29,25 +28,23 @@ class Step(Struct, gc=False):
     """An entry to be made from a line, below the step at the position `parent`.
 
     `role` is that of a message, "compaction", "usage", "unknown", or the kind of a note. `content` is what the entry is
-    made from. `suffix` distinguishes several entries of one line. An answer has `model`, `stop` (its reason to stop),
-    `has_calls`, and `usage`: input, output, read from the cache, written to it, perhaps reasoning (in tokens).
+    made from. An answer has `model`, `stop` (its reason to stop), `has_calls`, and its usage.
     """
 
     role: str
     line: Any
-    parent: int
     content: Any = None
-    suffix: str = ""
+    parent: int = ROOT
     model: str = ""
     stop: str = "stop"
     has_calls: bool = False
-    usage: tuple[int, ...] | None = None
+    usage: Any = None
 
 
 class Reading:
     """Base of both programs' readings: collects the steps of a session, then makes entries or a sketch of them.
 
-    `at` is the position of the newest step.
+    `at` is the position of the newest step; `needs_entries` is True if a list has to compare the entries of branches.
     """
 
     agent: ClassVar[str]
@@ -57,25 +54,20 @@ class Reading:
         self.records = records
         self.steps: list[Step] = []
         self.at = ROOT
+        self.needs_entries = False
         self.unread: Counter[str] = Counter()
         self._further: dict[int, int] = {}
 
-    def add(
-        self,
-        role: str,
-        line: Any,
-        content: Any = None,
-        *,
-        parent: int | None = None,
-        suffix: str = "",
-        in_line: bool = False,
-    ) -> Step:
+    def add(self, step: Step, parent: int | None = None, *, in_line: bool = False) -> Step:
         """Add a step below `parent`, else below `at`. With `in_line`, later children of its parent become its own."""
-        above = self.at if parent is None else parent
-        self.at = len(self.steps)
-        if in_line and above != ROOT:
-            self._further[above] = self.at
-        step = Step(role, line, above, content, suffix)
+        at, self.at = self.at, len(self.steps)
+        if parent is None:
+            parent = at
+        elif parent != at:
+            self.needs_entries = True
+        step.parent = parent
+        if in_line and parent != ROOT:
+            self._further[parent] = self.at
         self.steps.append(step)
         return step
 
@@ -89,8 +81,12 @@ class Reading:
         """Make the step `below` the parent of later children of the step `at`."""
         self._further[self.end(at)] = below
 
-    def key(self, line: Any) -> str:
-        """Return a text that only this line of the session has, and keeps when the file grows."""
+    def key(self, step: Step) -> str:
+        """Return a text that usually only this step of the session has, and keeps when the file grows."""
+        raise NotImplementedError
+
+    def usage(self, step: Step) -> tuple[int, ...] | None:
+        """Return the tokens of an answer: input, output, read from the cache, written to it, perhaps reasoning."""
         raise NotImplementedError
 
     def message(self, step: Step) -> Object:
@@ -136,24 +132,22 @@ class Reading:
         )
 
     def _sketch(self, header: Object) -> Sketch | None:
-        """Return the facts for a list; None for a session with branches, whose entries have to be compared."""
+        """Return the facts for a list; None if they cannot be told without the entries."""
         steps = self.steps
-        messages = [step for step in steps if step.role in _MESSAGES]
-        answers = [step for step in messages if step.role == "assistant"]
-        prompts = [step for step in messages if step.role == "user"]
-        is_linear = [step.parent for step in steps] == list(range(ROOT, len(steps) - 1))
-        if not steps or not is_linear or "usage" in [step.role for step in steps]:
+        if not steps or self.needs_entries:
             return None
-        end = messages[-1] if messages else None
+        answers = [step for step in steps if step.role == "assistant"]
+        prompts = [step for step in steps if step.role == "user"]
+        end = next((step for step in reversed(steps) if step.role in _MESSAGES), None)
         model = next((step.model for step in reversed(answers) if step.model), None)
         texts = (" ".join([one["text"] for one in step.content if one["type"] == "text"]) for step in prompts)
         return Sketch(
             header=header,
             entries=len(steps),
-            messages=len(messages),
+            messages=sum(map(_MESSAGES.__contains__, [step.role for step in steps])),
             first=next(filter(None, texts), None),
             active_ms=newest_ms([step.line.timestamp for step in (*prompts, *answers)]),
-            tokens=sum([sum(step.usage[:4]) for step in answers if step.usage]),
+            tokens=sum([sum(used[:4]) for used in map(self.usage, answers) if used]),
             model=model_name(self.source["provider"], model) if model else None,
             status=status_after(end.role, end.stop, end.has_calls) if end is not None else None,
         )
@@ -162,7 +156,7 @@ class Reading:
         made: list[Object] = []
         taken: set[str] = set()
         for step in self.steps:
-            own = _new_id(self.key(step.line) + step.suffix, taken)
+            own = _new_id(self.key(step), taken)
             above = made[step.parent]["id"] if step.parent != ROOT else None
             entry: Object = {"type": step.role, "id": own, "parentId": above, "timestamp": step.line.timestamp}
             if step.role in _MESSAGES:
@@ -172,7 +166,7 @@ class Reading:
                 entry |= fields
                 entry["firstKeptEntryId"] = made[kept]["id"] if kept != ROOT else own
             elif step.role == "usage":
-                entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(step.usage)}
+                entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(self.usage(step))}
             elif step.role == "unknown":
                 self.unread[UNKNOWN + step.content] += 1
                 entry |= {"type": "custom", "customType": f"{self.agent}.{step.content}", "data": step.line.item()}
@@ -188,8 +182,8 @@ class Reading:
         message = {"role": step.role, **self.message(step)}
         if step.role == "assistant":
             message |= self.source | {"model": step.model, "stopReason": step.stop}
-            if step.usage is not None:
-                message["usage"] = _usage(step.usage)
+            if (used := self.usage(step)) is not None:
+                message["usage"] = _usage(used)
         return {**message, "timestamp": moment_of(step.line.timestamp) or 0}
 
 
@@ -201,8 +195,7 @@ def header_of(session_id: str, timestamp: str, cwd: str) -> Object:
 def newest_ms(times: list[str]) -> float | None:
     """Return the newest of some times, given as texts, in milliseconds since 1970; None if none is valid."""
     # Times in the usual form sort correctly as texts; parsing them would take a tenth of the reading time.
-    usual = [time for time in times if len(time) == _USUAL_LENGTH and time.endswith("Z")]
-    newest = moment_of(max(usual)) if len(usual) == len(times) and usual else None
+    newest = moment_of(max(times)) if set(map(len, times)) == {_USUAL_LENGTH} else None
     return newest or max([moment_of(time) or 0 for time in times], default=0) or None
 
 
@@ -214,8 +207,11 @@ def _usage(usage: tuple[int, ...] | None) -> Object:
 
 def _new_id(key: str, taken: set[str]) -> str:
     """Return 8 hex digits of a key's hash, and add them to `taken`. If they are taken, the key gets a number."""
+    # Imported here because lists make no entries, and importing `hashlib` takes 4 ms.
+    from hashlib import sha256
+
     tried, count = key, 0
-    while (made := hashlib.sha256(tried.encode("utf-8", "replace")).hexdigest()[:8]) in taken:
+    while (made := sha256(tried.encode("utf-8", "replace")).hexdigest()[:8]) in taken:
         count += 1
         tried = f"{key}#{count}"
     taken.add(made)

@@ -108,19 +108,26 @@ class Records(Generic[Line]):
         self.found: list[Line] = []
         self.bad: list[bytes] = []
         self.torn = b""
-        numbers: list[int] = []
+        self.places: list[tuple[int, int]] = []
         raws = list(lines)
-        values, _ = decode_each(raws, _decoder(struct).decode, None)
-        for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
+        values, refused = decode_each(raws, _decoder(struct).decode, None)
+        for value, raw, number in zip(values, raws, range(len(raws)), strict=True):
+            if value is not None:
+                value.number = number
+                value.raw = raw
+        if not refused:
+            self.found = values
+            return
+        numbers: list[int] = []
+        for number, value in enumerate(values):
             if self.torn:
                 self.bad.append(self.torn)
                 self.torn = b""
-            if value is None:
-                self._take_odd(number, raw, struct, is_record)
-                numbers += [number] * (len(self.bad) + bool(self.torn) - len(numbers))
-            else:
-                value.number, value.raw = number, raw
+            if value is not None:
                 self.found.append(value)
+                continue
+            self._take_odd(number, raws[number], struct, is_record)
+            numbers += [number] * (len(self.bad) + bool(self.torn) - len(numbers))
         sizes = [0, *accumulate(len(raw.rstrip(b"\n")) + 1 for raw in raws[: numbers[-1]])] if numbers else []
         self.places = [(number + 1, sizes[number]) for number in numbers[:_MOST_PLACES]]
 
