@@ -103,7 +103,8 @@ def converted(
     if drop_signatures:
         entries = [_without_reasoning(one, known, count) for one in entries]
     if target != "omp" and (until is None or not session.is_transcript):
-        entries += _last_entries(session, entries, source, session_of(map(json_line, entries), target).name or "")
+        infos = [json_line(one) for one in entries if one.get("type") == "session_info"]
+        entries += _last_entries(session, entries, source, session_of(infos, target).name or "")
     lines = tuple([(raw_of.get(id(one)) or json_bytes(one)) + b"\n" for one in entries])
     if session.agent == "omp":
         lost = [str(one.get("id")) for one, line in zip(entries, lines, strict=True) if _LOST_IMAGE in line]

@@ -29,10 +29,9 @@ def do_convert(screen: CommandScreen[None]) -> None:
             lambda run: _carry(screen, summary, to, run, dry_run=True), partial(_ask, screen, summary)
         )
 
-    parts = session_parts([summary], screen.browser.home)
     agents = [agent for agent in TARGETS if agent != summary.agent]
     choices = [Choice(f"to-{agent}", f"Continue in {agent}", do=partial(look, agent)) for agent in agents]
-    ask(screen.browser, "Continue in another agent", parts, choices)
+    ask(screen.browser, "Continue in another agent", session_parts([summary], screen.browser.home), choices)
 
 
 def _carry(screen: CommandScreen[None], summary: Summary, to: str, run: ChangeRun, *, dry_run: bool = False) -> Carried:
