@@ -87,7 +87,7 @@ class _Rollout(Reading):
         parts = self._parts = defaultdict[str, list[Line]](list)
         payloads = [line.payload for line in self._lines]
         kinds, roles = [one.type for one in payloads], [one.role for one in payloads]
-        found = map(part_of, [line.type for line in self._lines], kinds, roles)
+        found = list(map(part_of, [line.type for line in self._lines], kinds, roles))
         for line, part in zip(self._lines, found, strict=True):
             line.part = part
             parts[part].append(line)
@@ -102,7 +102,7 @@ class _Rollout(Reading):
         self._total: Counts | None = None
         self._model = ""
         self._searches = 0
-        self._mark_prompts()
+        self._mark_prompts(found)
         self._mark_untold()
         self._mark_copied()
         self._named: set[str] = set()
@@ -122,7 +122,7 @@ class _Rollout(Reading):
 
     # ---- reading all lines
 
-    def _mark_prompts(self) -> None:
+    def _mark_prompts(self, parts: list[str]) -> None:
         """Decide which messages with the role "user", and which events with the user's words, are prompts."""
         events: dict[str, list[Line]] = {}
         for event in self._parts["shown"]:
@@ -130,14 +130,16 @@ class _Rollout(Reading):
             event.part = "passed" if words is None else "prompt"
             if words is not None:
                 events.setdefault(words.strip(), []).append(event)
-        for at in [at for at, line in enumerate(self._lines) if line.part == "user"]:
-            line, after = self._lines[at], next(iter(self._lines[at + 1 : at + 2]), None)
+        at = -1
+        for line in self._parts["user"]:
+            at = parts.index("user", at + 1)
+            after = next(iter(self._lines[at + 1 : at + 2]), None)
             text = said(line.payload.content).strip()
             told = next((event for event in events.get(text, ()) if event.part == "prompt"), None)
             if after is not None and after.part == "prompt" and (event_text(after) or "").strip() in text:
                 told = after
-            parts = line.payload.content_item_kinds
-            is_named = isinstance(parts, list) and "user.text" in parts
+            named = line.payload.content_item_kinds
+            is_named = isinstance(named, list) and "user.text" in named
             # The event of a prompt is in the next line, which the program may not have written yet.
             is_own = (not events or after is None) and not is_injected(line)
             line.part = "prompt" if told is not None or is_named or is_own else "note"
