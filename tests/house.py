@@ -91,7 +91,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "all files of a session of Claude Code or Codex, safe deletion, compressed sessions, names": 152,
     "whose sessions are listed; titles, counts and masked copies of sessions of Claude Code and Codex": 215,
     "answers counted once, whole outputs, titles in a database, copies named, of Claude Code and Codex": 100,
-    "lists of usual sessions of Claude Code and Codex without making their entries": 235,
+    "lists of usual sessions of Claude Code and Codex without making their entries": 60,
     "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_009,
     "sessions of other machines: looks over ssh, and their mirrors": 885,
     "sessions of other machines in every list and command: told apart, never changed, resumed there, taken here": 384,

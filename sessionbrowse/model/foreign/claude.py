@@ -300,7 +300,7 @@ class _Transcript(Reading):
         self._newest_compaction = record.entry = self.at
         if tail is not None and self._end_of(tail) != ROOT:
             # Later records are linked to the last kept message, but in pi's format they must be below the compaction.
-            self.join(self._end_of(tail), record.entry)
+            self.further[self.end(self._end_of(tail))] = record.entry
 
     def _before_compaction(self, record: ClaudeRecord) -> int:
         """Return the parent of a compaction: its logical parent, or the last step if a compaction is between."""

@@ -289,10 +289,6 @@ class _Rollout(Reading):
     def key(self, step: Step) -> str:
         return f"{self._id}:{step.line.number}"
 
-    def usage(self, step: Step) -> tuple[int, ...] | None:
-        used: tuple[int, ...] | None = step.usage
-        return used
-
     def message(self, step: Step) -> Object:
         if step.role == "user":
             return {"content": step.content}

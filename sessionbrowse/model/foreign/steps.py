@@ -44,7 +44,8 @@ class Step(Struct, gc=False):
 class Reading:
     """Base of both programs' readings: collects the steps of a session, then makes entries or a sketch of them.
 
-    `at` is the position of the newest step; `needs_entries` is True if a list has to compare the entries of branches.
+    `at` is the position of the newest step. `further` maps a step to the one below which its later children go.
+    `needs_entries` is True if a list has to compare the entries of branches.
     """
 
     agent: ClassVar[str]
@@ -56,7 +57,7 @@ class Reading:
         self.at = ROOT
         self.needs_entries = False
         self.unread: Counter[str] = Counter()
-        self._further: dict[int, int] = {}
+        self.further: dict[int, int] = {}
 
     def add(self, step: Step, parent: int | None = None, *, in_line: bool = False) -> Step:
         """Add a step below `parent`, else below `at`. With `in_line`, later children of its parent become its own."""
@@ -67,19 +68,15 @@ class Reading:
             self.needs_entries = True
         step.parent = parent
         if in_line and parent != ROOT:
-            self._further[parent] = self.at
+            self.further[parent] = self.at
         self.steps.append(step)
         return step
 
     def end(self, at: int) -> int:
         """Return the parent for later children of a step: the last step inserted below it, or the step itself."""
-        while at in self._further:
-            at = self._further[at]
+        while at in self.further:
+            at = self.further[at]
         return at
-
-    def join(self, at: int, below: int) -> None:
-        """Make the step `below` the parent of later children of the step `at`."""
-        self._further[self.end(at)] = below
 
     def key(self, step: Step) -> str:
         """Return a text that usually only this step of the session has, and keeps when the file grows."""
@@ -87,7 +84,8 @@ class Reading:
 
     def usage(self, step: Step) -> tuple[int, ...] | None:
         """Return the tokens of an answer: input, output, read from the cache, written to it, perhaps reasoning."""
-        raise NotImplementedError
+        used: tuple[int, ...] | None = step.usage
+        return used
 
     def message(self, step: Step) -> Object:
         """Return the fields of a message that only its program's rules can make, above all its content."""
@@ -115,10 +113,9 @@ class Reading:
         """Return the session; with `brief`, a sketch replaces the entries where that is possible."""
         records = self.records
         sketch = self._sketch({**header, "title": name}) if brief and not (records.bad or records.torn) else None
-        if sketch is not None:
-            return Translated(agent=self.agent, header=header, made=[], name=name, sketch=sketch)
-        self.count_unread()
-        made = self._entries()
+        if sketch is None:
+            self.count_unread()
+        made = self._entries() if sketch is None else []
         return Translated(
             agent=self.agent,
             header=header,
@@ -129,6 +126,7 @@ class Reading:
             torn=records.torn,
             places=tuple(records.places),
             has_ended=self.has_ended(made),
+            sketch=sketch,
         )
 
     def _sketch(self, header: Object) -> Sketch | None:
