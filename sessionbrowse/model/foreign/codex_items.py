@@ -280,10 +280,8 @@ def _call_block(line: Line) -> Object:
     item = line.item()
     given = item.get("arguments")
     if isinstance(given, str):
-        try:
+        with suppress(BadJson):
             given = loads(given.encode("utf-8", "replace"))
-        except BadJson:
-            given = {"arguments": given}
     if given is None:
         given = item.get("action")
     if given is None:
@@ -303,16 +301,15 @@ def output_blocks(line: Line) -> tuple[Json, bool]:
 
 def _output_of(output: Json) -> tuple[list[Object], bool]:
     """Return the content of a tool result, and True if the tool failed."""
+    failed = False
     if isinstance(output, str) and output.startswith('{"output"'):
-        try:
+        with suppress(BadJson):
             output = loads(output.encode("utf-8", "replace"))
-        except BadJson:
-            return [text_block(output)], False
     if isinstance(output, dict):
         inner = output.get("output", output.get("content"))
         code = object_of(output.get("metadata")).get("exit_code")
         failed = output.get("success") is False or (isinstance(code, int) and code != 0)
-        return (blocks_of(inner) if isinstance(inner, str | list) else [text_block(as_text(output))]), failed
+        output = inner if isinstance(inner, str | list) else output
     if isinstance(output, list):
-        return blocks_of(output), False
-    return ([text_block(output)] if isinstance(output, str) else [text_block(as_text(output))]), False
+        return blocks_of(output), failed
+    return [text_block(output if isinstance(output, str) else as_text(output))], failed

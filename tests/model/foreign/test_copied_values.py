@@ -106,6 +106,7 @@ def test_arguments_that_are_no_object_are_carried_as_one(given: Any, carried: An
         ("no", {"status": "failed"}, "no", True),
         ('{"output":"no","metadata":{"exit_code":1}}', {}, "no", True),
         ('{"output', {}, '{"output', False),
+        ('{"output":"","metadata":{"exit_code":0}}', {}, "", False),
         ({"content": "no", "success": False}, {}, "no", True),
         (None, {}, "null", False),
     ],
