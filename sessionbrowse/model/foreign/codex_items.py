@@ -82,7 +82,7 @@ def part_of(kind: str, about: str, role: str) -> str:
 
 
 def _is_item(kind: str) -> bool:
-    return part_of("response_item", kind, "") not in ("passed", "unknown")
+    return part_of("response_item", kind, "user") not in ("note", "passed", "unknown")
 
 
 def is_record(value: Object) -> bool:
