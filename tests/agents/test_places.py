@@ -388,7 +388,7 @@ def test_a_defined_agent_directory_hides_pis_settings_from_atomic(home: Path, he
 
 
 @pytest.mark.parametrize(
-    ("environ", "directories"),
+    ("environ", "homes"),
     [
         ({}, ["{home}/.indusagi/agent", "{home}/.pindusagi/agent", "{home}/.pindusagi"]),
         ({"INDUSAGI_CODING_AGENT_DIR": "/c"}, ["/c"]),
@@ -403,10 +403,8 @@ def test_a_defined_agent_directory_hides_pis_settings_from_atomic(home: Path, he
         ),
     ],
 )
-def test_all_generations_of_indusagi_are_looked_for(
-    home: Path, here: Path, environ: dict[str, str], directories: list[str]
-):
-    expected = [f"{directory.format(home=home)}/sessions" for directory in directories]
+def test_all_generations_of_indusagi_are_looked_for(home: Path, here: Path, environ: dict[str, str], homes: list[str]):
+    expected = [f"{directory.format(home=home)}/sessions" for directory in homes]
     assert roots(INDUSAGI.places(surroundings(home, here, **environ))) == expected
 
 
