@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.search.entry_text import done_text, message_text, tool_text
-from sessionbrowse.model.search.query import SearchQuery, has_excluded
+from sessionbrowse.model.search.query import CALLS, SearchQuery, has_excluded
 from sessionbrowse.text import model_name, parse_time, without_sequences
 
 
@@ -60,12 +60,16 @@ def facts_in(value: dict[str, Json], *, tools: bool) -> EntryFacts:
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
     """Return True if an entry fits the filters of a query: role, tools, model, time, and words it must not have."""
     return (
-        (not query.roles or facts.role.lower().startswith(query.roles))
+        (not query.roles or facts.role.lower().startswith(query.roles) or _is_wanted_call(query, facts))
         and (not query.tools or any(name.lower() in query.tools for name in facts.tool_names))
         and (not query.models or any(wanted in facts.model for wanted in query.models))
         and is_in_time(query, facts.time_ms)
         and not has_excluded(query, facts.text)
     )
+
+
+def _is_wanted_call(query: SearchQuery, facts: EntryFacts) -> bool:
+    return CALLS in query.roles and facts.role == "assistant" and bool(facts.tool_names)
 
 
 def _tool_names(message: dict[str, Json]) -> list[str]:

@@ -31,7 +31,9 @@ AGENTS = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 STATES = ("active", "abandoned", "compacted")
 ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
 """The values of a `role:` filter as people type them."""
-_TOOL_ROLES = ("toolresult", "system")
+CALLS = "toolcall"
+"""The value of a `role:` filter for answers that call tools: no entry has this role, but results do."""
+_TOOL_ROLES = ("toolresult", CALLS, "system")
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "machine", "after", "before")
 """The names of the filters of a query."""
@@ -111,6 +113,11 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     def is_about_tools(self) -> bool:
         """True if only tool calls, their results or system prompts can match: the query has a filter that says so."""
         return bool(self.tools) or any(role.startswith(each) for each in self.roles for role in _TOOL_ROLES)
+
+    @property
+    def indexed_roles(self) -> tuple[str, ...]:
+        """The roles that the text index knows the wanted entries by: answers stand for their tool calls."""
+        return tuple(["assistant" if role == CALLS else role for role in self.roles])
 
     @property
     def is_about_sessions(self) -> bool:
@@ -434,6 +441,8 @@ def _roles(value: str) -> tuple[str, ...]:
         raise _unknown("role", value, ROLE_WORDS, is_open=True)
     if any(role.lower().startswith(wanted) for role in ROLES):
         return (wanted,)
+    if CALLS.startswith(wanted):
+        return (CALLS,)
     if "summary".startswith(wanted):
         return SUMMARIES
     raise _unknown("role", value, ROLE_WORDS)

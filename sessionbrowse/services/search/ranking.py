@@ -229,7 +229,7 @@ class Ranker:
         self._asked = most
         only = self._by_file if len(self._by_file) <= MOST_FILES else None
         is_partial = only is None and len(self._by_file) < len(self._rows)
-        wanted = self._query.roles
+        wanted = self._query.indexed_roles
         roles = [number for number, role in enumerate(ROLES) if role.lower().startswith(wanted)] if wanted else None
         hits = question.best(max(most, ASKED_FILTERED) if is_partial else most, files=only, roles=roles)
         self._is_all = len(hits) < most

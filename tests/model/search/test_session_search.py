@@ -96,6 +96,8 @@ def conversation(tmp_path: Path) -> Session:
         ("re:Requests/sec: \\d+", [2]),
         ("role:user", [0, 5]),
         ("role:tool", [2]),
+        ("role:toolCall", [1]),
+        ("role:toolcall -benchmark hey", [1]),
         ("tool:bash", [1, 2]),
         ("label:two", [3]),
         ("branch:abandoned way", [3, 4]),

@@ -212,6 +212,13 @@ def test_tools_are_searched_only_where_asked(store, indexed):
     assert store.ask("quokka role:user", indexed).sessions == []
 
 
+def test_answers_are_found_by_the_role_that_hits_of_tool_calls_carry(store, indexed):
+    store.add("one", user("1", None, "make lint"), answer("2", "1", "ok", command="make lint"))
+    store.add("two", user("3", None, "go"), answer("4", "3", "Run make lint yourself."))
+    (found,) = store.ask("lint role:toolCall", indexed).sessions
+    assert [(hit.entry_id, hit.role) for hit in found.hits] == [("2", "toolCall")]
+
+
 def test_where_many_sessions_match_the_rest_is_counted(store, monkeypatch):
     if engine(Path()) is None:
         pytest.skip("without the search engine all sessions are read")
