@@ -135,11 +135,17 @@ def _named(reference: str, scope: Scope) -> tuple[list[str], list[str]]:
         if is_latest:
             return [session.path for session in newest(listing.sessions, limit=1)], []
         sessions = listing.sessions
-    # A name is typed as it is stored, or as a list shows it: without control characters.
-    names = [(session.path, form) for session in sessions for form in {session.name or "", clean(session.name or "")}]
+    # A name is typed as it is stored, or as a list or a screen shows it: without control characters, with one blank
+    # between its words.
+    names = [(session.path, form) for session in sessions for form in _forms(session.name or "")]
     same = dict.fromkeys(path for path, name in names if name == reference)
     begun = dict.fromkeys(path for path, name in names if name.casefold().startswith(reference.casefold()))
     return list(same), list(begun)
+
+
+def _forms(name: str) -> set[str]:
+    shown = clean(name)
+    return {name, shown, " ".join(shown.split())}
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:

@@ -132,7 +132,9 @@ def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> lis
 
 
 def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
-    where: Line = [agent_span(summary.agent), (" ", ""), (named(summary), "title")]
+    # The sign of a fork stands before the title, because the end of a row may be cut: both may have one title.
+    sign = " " if summary.parent_session is None else " ↳ "
+    where: Line = [agent_span(summary.agent), (sign, "branch"), (named(summary), "title")]
     if summary.cwd:
         where.append((f"  {project_name(summary.cwd, home)[0]}", "dim"))
     if not is_alike:

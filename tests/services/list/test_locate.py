@@ -96,6 +96,12 @@ def test_a_name_with_control_characters_is_found_as_stored_and_as_a_list_shows_i
         assert locate(typed, scope).path == str(path)
 
 
+def test_a_name_with_several_blanks_is_found_with_one_as_a_screen_shows_it(store: Path, scope: Scope):
+    path = named(store, "mend  the\tsink", "own-3")
+    for typed in ("mend the sink", "Mend the s", "mend  the\tsink"):
+        assert locate(typed, scope).path == str(path)
+
+
 def test_several_sessions_of_one_name_are_named(store: Path, scope: Scope):
     both = {str(named(store, "same", "n-1")), str(named(store, "same", "n-2"))}
     with pytest.raises(AmbiguousReference) as raised:

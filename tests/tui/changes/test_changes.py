@@ -60,6 +60,15 @@ def test_sessions_of_one_title_are_told_apart_whatever_their_times_are(time_ms: 
     assert [row.split()[-1] for row in rows] == ["0B", "1B"]
 
 
+def test_a_fork_is_told_from_its_original_however_long_their_title_is() -> None:
+    sessions = [
+        Summary(agent="pi", path="/s/1.jsonl", first_message="same " * 20, cwd="/h/shop"),
+        Summary(agent="pi", path="/s/2.jsonl", first_message="same " * 20, cwd="/h/shop", parent_session="/s/1.jsonl"),
+    ]
+    alone = [session_parts([one], "/h")[0].rows(40)[0] for one in sessions]
+    assert ["↳" in "".join([piece for piece, _ in row]) for row in alone] == [False, True]
+
+
 async def test_the_browser_goes_on_at_its_start_with_a_change_that_was_cut_off(store: Store) -> None:
     path = store.session()
     archived = path.parent / "archive" / path.name
