@@ -48,17 +48,19 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
     """Return the topmost entry of each abandoned branch that has a message or a summary.
 
-    With `keep_labelled`, the path to each labelled entry, and all entries below a labelled entry, count as active.
+    With `keep_labelled`, the path to each labelled entry of an abandoned branch, and all entries below it, count as
+    active. A label on the active branch keeps no other branch, even if it is at the entry where one begins.
     """
     parents = session.parents
     stays = set(session.active_branch()) | active_entries(session)
     if keep_labelled:
+        labelled = [at for at in session.labels if at not in stays and session.envelopes[at].type in _SAID]
         for target in session.labels:
             at = target
             while at != ROOT and at not in stays:
                 stays.add(at)
                 at = parents[at]
-        stays |= below(session, [target for target in session.labels if session.envelopes[target].type in _SAID])
+        stays |= below(session, labelled)
     said = set()
     for index in range(len(parents)):
         at = index

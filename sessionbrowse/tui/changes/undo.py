@@ -232,7 +232,8 @@ def title_of(change: Change, known: Callable[[str], Summary | None], *, opens: b
 
     With `opens`, the file of a session that is not listed is opened for the title.
     """
-    found = known(change.path)
+    # A later change may have moved the file back, as unarchiving does, or the undo of an archiving.
+    found = next(filter(None, map(known, (change.path, *sorted(paths_of(change))))), None)
     if found is None and opens:
         path = _where(change)
         try:

@@ -13,6 +13,7 @@ import pytest
 
 from sessionbrowse.errors import ChangedMeanwhile, InUse, NothingStays, RefusedWrite, WriteFailed
 from sessionbrowse.format.entries import BranchSummary, Compaction
+from sessionbrowse.model.clean.drop_branches import abandoned, below
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.model.context.build import build
 from sessionbrowse.model.session.session import Session
@@ -297,6 +298,22 @@ def test_a_file_with_repeated_ids_is_repaired_first(tmp_path: Path):
     path = written(tmp_path, [*CONVERSATION, user("00000002", None, "again")])
     with pytest.raises(RefusedWrite, match="Repair the session first"):
         prune(path, tmp_path, "00000006")
+
+
+@pytest.mark.parametrize(
+    ("labelled", "dropped"), [("a", {"x", "y", "p", "q"}), ("c", {"x", "y", "p", "q"}), ("x", {"p", "q"})]
+)
+def test_a_label_keeps_its_own_branch_and_no_other(tmp_path: Path, labelled: str, dropped: set[str]):
+    lines = [
+        user("a", None, "1"),
+        *(user("x", "a", "tried"), assistant("y", "x", "went on")),
+        *(user("p", "a", "another"), assistant("q", "p", "no")),
+        *(user("b", "a", "2"), assistant("c", "b", "3")),
+        entry("label", "m", "c", targetId=labelled, label="mark"),
+    ]
+    session = open_session(str(written(tmp_path, lines)), "pi")
+    tops = abandoned(session, keep_labelled=True)
+    assert {session.ids[index] for index in below(session, sorted(tops))} == dropped
 
 
 def test_a_first_kept_label_is_replaced_by_the_next_entry(tmp_path: Path):

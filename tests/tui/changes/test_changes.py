@@ -15,7 +15,7 @@ from textual.events import Key
 
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.archive import Archived, archive
+from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
@@ -203,6 +203,16 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
         assert names_in(renamed[1]) == ["second name"]
+
+
+async def test_the_list_of_changes_names_a_session_that_is_back_where_it_was(store: Store) -> None:
+    path = store.session()
+    rename(Target(str(path), "pi"), "a name", context=store.context)
+    archived = archive(Target(str(path), "pi"), context=store.context)
+    unarchive(Target(archived.path, "pi"), context=store.context)
+    async with hands_on(store) as browser:
+        await browser.press("U")
+        assert ["a name" in row for row in browser.rows("#dialog-rows")] == [True] * 3
 
 
 async def test_the_list_of_changes_shows_the_text_of_entries_instead_of_their_ids(store: Store) -> None:
