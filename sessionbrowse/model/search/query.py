@@ -33,7 +33,6 @@ ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "develop
 """The values of a `role:` filter as people type them."""
 CALLS = "toolcall"
 """The value of a `role:` filter for answers that call tools: no entry has this role, but results do."""
-_TOOL_ROLES = ("toolresult", CALLS, "system")
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "machine", "after", "before")
 """The names of the filters of a query."""
@@ -108,11 +107,6 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     def is_about_entries(self) -> bool:
         """True if the query has filters that apply to entries, not to sessions."""
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
-
-    @property
-    def is_about_tools(self) -> bool:
-        """True if only tool calls, their results or system prompts can match: the query has a filter that says so."""
-        return bool(self.tools) or any(role.startswith(each) for each in self.roles for role in _TOOL_ROLES)
 
     @property
     def indexed_roles(self) -> tuple[str, ...]:

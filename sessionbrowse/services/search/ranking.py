@@ -84,7 +84,7 @@ class Ranker:
     ) -> None:
         self._searcher = searcher
         self._query = query
-        self._tools = tools or query.is_about_tools
+        self._tools = tools or bool(query.tools)
         # If the query filters entries, words in an entry that was not read do not count: it may be filtered out.
         self._is_filtered = bool(
             query.is_about_entries or query.excluded or query.after_ms is not None or query.before_ms is not None

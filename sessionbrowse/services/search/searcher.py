@@ -170,12 +170,12 @@ class Searcher:
     ) -> Iterator[Hit]:
         """Yield hits in names and labels, then in texts of the newest sessions first, until `cancelled` returns True.
 
-        With `tools`, or if the query is about tools, tool calls and results are searched too. If `wait_for_labels` is
-        False, only labels in the cache are searched. `looked_at` is called with the number of sessions searched so far.
+        With `tools` or a `tool:` filter, tool calls and results are searched too. If `wait_for_labels` is False, only
+        labels in the cache are searched. `looked_at` is called with the number of sessions searched so far.
         """
         found: set[str] = set()
         entries: set[tuple[str, int | None]] = set()
-        for hit in self._sure(query, tools or query.is_about_tools, cancelled, wait_for_labels, looked_at):
+        for hit in self._sure(query, tools or bool(query.tools), cancelled, wait_for_labels, looked_at):
             found.add(hit.path)
             if query.is_about_labels:
                 entries.add((hit.path, hit.entry_index))

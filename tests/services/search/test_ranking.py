@@ -208,8 +208,6 @@ def test_tools_are_searched_only_where_asked(store, indexed):
     store.add("one", user("1", None, "go"), answer("2", "1", "ok", command="make lint"), result("3", "2", "quokka"))
     assert store.ask("quokka", indexed).sessions == []
     assert store.ask("quokka", indexed, tools=True).sessions[0].hits[0].role == "toolResult"
-    assert store.ask("quokka role:tool", indexed).sessions[0].hits[0].role == "toolResult"
-    assert store.ask("quokka role:user", indexed).sessions == []
 
 
 def test_answers_are_found_by_the_role_that_hits_of_tool_calls_carry(store, indexed):

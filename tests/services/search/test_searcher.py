@@ -114,7 +114,7 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
     """The entries that match, by nothing but the files, `json`, and a plain reading of the grammar's words."""
     query = parse_search(text)
     found = set()
-    tools = tools or bool(query.tools) or not {"tool", "system"}.isdisjoint(query.roles)
+    tools = tools or bool(query.tools)
     for path in sorted(root.rglob("*.jsonl")):
         values: list[Any] = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
         labels = {value["targetId"]: value["label"] for value in values if value["type"] == "label"}
@@ -417,8 +417,6 @@ def test_names_in_tool_calls_are_found_and_results_on_request_only(tmp_path: Pat
     searcher = Searcher(take_snapshot(scope_of(tmp_path / "store"), None))
     assert hits_of(searcher, "quokka") == []
     assert [hit.entry_id for hit in hits_of(searcher, "quokka", tools=True)] == ["9"]
-    for role in ("tool", "toolResult"):
-        assert [hit.entry_id for hit in hits_of(searcher, f"quokka role:{role}")] == ["9"]
 
 
 @pytest.mark.parametrize(
