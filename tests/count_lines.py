@@ -41,14 +41,23 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+def room_of(path: Path) -> str:
+    """Return the room (one or two folders of the package) in which a module is."""
+    return "/".join(path.relative_to(PACKAGE).parts[:-1][:2]) or "."
+
+
+def lines_of_rooms() -> Counter[str]:
+    """Return the lines of code of each room."""
+    lines: Counter[str] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        lines[room_of(path)] += code_lines(path.read_text())
+    return lines
+
+
 def main() -> None:
     """Print the lines of each room, the largest first."""
-    lines: Counter[str] = Counter()
-    files: Counter[str] = Counter()
-    for path in PACKAGE.rglob("*.py"):
-        room = "/".join(path.relative_to(PACKAGE).parts[:-1][:2]) or "."
-        lines[room] += code_lines(path.read_text())
-        files[room] += 1
+    lines = lines_of_rooms()
+    files = Counter(room_of(path) for path in PACKAGE.rglob("*.py"))
     for room, count in lines.most_common():
         print(f"{count:7,} lines {files[room]:4} files  {room}")
     print(f"{sum(lines.values()):7,} lines {sum(files.values()):4} files  in all")
