@@ -235,11 +235,11 @@ def parse_question(text: str, note: Callable[[str], None] = lambda _: None) -> S
         BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
     """
     query = parse_search(text)
+    if query.is_empty and text.strip():
+        raise BadSearch('Add a search word, or put the text in "quotes".', "")
     unfinished = text.rpartition('"')[2].strip() if text.count('"') % 2 else ""
     if unfinished:
         note(f'"{unfinished} was not searched: type the closing " of the phrase.')
-    if query.is_empty and text.strip():
-        raise BadSearch('Add a search word, or put the text in "quotes".', "")
     return query
 
 
