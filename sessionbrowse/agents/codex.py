@@ -28,7 +28,7 @@ _TITLE_CHARACTERS = 150
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 places = partial(places_in_home, "codex", "CODEX_HOME", ".codex", {SESSIONS: "dates", ARCHIVED: "retired"})
-"""Return two directories: of the sessions, in folders by date, and of the archived sessions."""
+"""Return the directory of the sessions, which has folders by date, and the directory of the archived sessions."""
 
 
 def folder_of(_: str, __: Surroundings) -> str:
@@ -96,7 +96,7 @@ def _titles_in(folder: str) -> dict[str, str]:
 
 
 def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Return the texts in a file, by session id; it is read again if it has changed."""
+    """Return the names or titles in a file, by session id; the file is read again only if it has changed."""
     try:
         status = os.stat(path)
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -226,7 +226,7 @@ def _without_reasoning(entry: Entry, known: dict[str, str], count: LossCount) ->
         return entry
     count.add("reasoning", entry.get("id"))
     known[str(entry.get("id"))] = "reasoning"
-    # What was dropped would come back from the original that a conversion stored.
+    # An earlier conversion may have stored the original, from which dropped reasoning would come back.
     kept = {key: value for key, value in entry.items() if key != CONVERSION_KEY}
     return {**kept, "message": {**message, "content": bare}}
 

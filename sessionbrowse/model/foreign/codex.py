@@ -147,7 +147,7 @@ class _Rollout(Reading):
                 told.part, line.words = "passed", (event_text(told) or "").strip()
 
     def _mark_untold(self) -> None:
-        """Make events with a text that is in no item parts of an answer; all others only repeat items."""
+        """Add the texts of events that no item has to their answers; all other events only repeat items."""
         items = [line.payload for line in self._parts["text"] + self._parts["reasoning"]]
         contents = [content for one in items for content in (one.content, one.summary)]
         usual = {part.text for content in contents if content.__class__ is list for part in content}

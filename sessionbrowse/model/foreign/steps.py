@@ -6,6 +6,7 @@ its content. An opened session needs the entries; a list needs only sums over th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -41,7 +42,7 @@ class Step(Struct, gc=False):
     usage: Any = None
 
 
-class Reading:
+class Reading(ABC):
     """Base of both programs' readings: collects the steps of a session, then makes entries or a sketch of them.
 
     `at` is the position of the newest step. `further` maps a step to the one below which its later children go.
@@ -78,26 +79,26 @@ class Reading:
             at = self.further[at]
         return at
 
+    @abstractmethod
     def key(self, step: Step) -> str:
         """Return a text that usually only this step of the session has, and keeps when the file grows."""
-        raise NotImplementedError
 
     def usage(self, step: Step) -> tuple[int, ...] | None:
         """Return the tokens of an answer: input, output, read from the cache, written to it, perhaps reasoning."""
         used: tuple[int, ...] | None = step.usage
         return used
 
+    @abstractmethod
     def message(self, step: Step) -> Object:
         """Return the fields of a message that only its program's rules can make, above all its content."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compaction(self, step: Step) -> tuple[Object, int]:
         """Return the fields of a compaction, and the position of the first step that it keeps; `ROOT` for none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count_unread(self) -> None:
         """Count the lines that became no steps, by kind, in `unread`."""
-        raise NotImplementedError
 
     def has_ended(self, made: list[Object]) -> bool:
         """Return False if the last answer has no text yet, or calls without a result."""
@@ -169,7 +170,7 @@ class Reading:
                 self.unread[UNKNOWN + step.content] += 1
                 entry |= {"type": "custom", "customType": f"{self.agent}.{step.content}", "data": step.line.item()}
             else:
-                # A text that neither the user nor the model wrote.
+                # The entry has a text that the program wrote, not the user or the model.
                 is_shown = step.role not in _HIDDEN
                 entry |= {"customType": f"{self.agent}.{step.role}", "content": step.content, "display": is_shown}
                 entry["type"] = "custom_message"

@@ -145,7 +145,7 @@ class Searcher:
 
     @cached_property
     def _newest(self) -> Sequence[Summary]:
-        """The sessions, newest first; they are sorted only where all matches are asked for, in this order."""
+        """The sessions, newest first; a ranked search does not sort them."""
         return sorted(self.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
 
     @cached_property

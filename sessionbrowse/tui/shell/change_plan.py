@@ -92,7 +92,7 @@ class Changes(Protocol):
         """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
 
     def say_error(self, error: Exception) -> None:
-        """Show the sentence of an error that a user can meet; of another error, its type and text."""
+        """Show the sentence of an expected error, or the type and text of an unexpected one."""
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
