@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_685
+MOST_LINES = 42_704
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 788,
@@ -48,7 +48,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/context": 1_300,
     "model/convert": 560,
     "model/foreign": 1_254,
-    "model/listing": 999,
+    "model/listing": 1_005,
     "model/search": 911,
     "model/session": 781,
     "model/tree": 865,
@@ -60,15 +60,15 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/convert": 202,
     "services/export": 488,
     "services/inspect": 364,
-    "services/list": 578,
+    "services/list": 586,
     "services/machines": 805,
     "services/resume": 559,
     "services/search": 1_233,
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,
-    "store/find": 902,
-    "store/index": 1_403,
+    "store/find": 903,
+    "store/index": 1_407,
     "store/own": 268,
     "store/read": 763,
     "store/system": 151,

@@ -68,7 +68,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     else:
         with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
             if arguments.sort in (None, "newest", "best"):
-                chosen = newest(listing.sessions, **filters)
+                chosen = newest(listing.unsorted, **filters)
             else:
                 chosen = select(completed(listing, listing.sessions), sort=arguments.sort, **filters)
             summaries = completed(listing, chosen, whole=arguments.json)
@@ -100,7 +100,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         sessions = [
             session
-            for session in newest(listing.sessions, within=in_directory(arguments))
+            for session in newest(listing.unsorted, within=in_directory(arguments))
             if is_then(session.modified) and is_asked(session.cwd)
         ]
     exists = exists_many({session.cwd for session in sessions if session.cwd})
@@ -124,7 +124,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments)
     note = output.noting_once(arguments.notes)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
-        there = newest(listing.sessions, within=in_directory(arguments))
+        there = newest(listing.unsorted, within=in_directory(arguments))
         labelled = [session for session in there if session.labels]
     query, is_then = parse_question(" ".join(arguments.query), note), _time_filter(arguments)
     filters = SessionFilters(labelled)
@@ -297,7 +297,7 @@ def _searched(
     """Return the parsed query, all sessions, the sessions that pass the filters, and a searcher for these sessions."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
-    from sessionbrowse.services.list.gather import Snapshot, gather
+    from sessionbrowse.services.list.gather import Snapshot, filtered, gather
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.index.index import open_index
 
@@ -310,7 +310,7 @@ def _searched(
     index = open_index(cache_dir(), note)
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=output.warn, note=note)
-    listed = newest(listing.sessions, within=filters["within"], named=filters["named"])
+    listed = filtered(listing.unsorted, within=filters["within"], named=filters["named"])
     snapshot = Snapshot(listed, listing.rows, generation)
     return question, listing, listed, Searcher(snapshot, index, find_first=find_first)
 

@@ -89,9 +89,15 @@ class Titles:
         The text is in lower case without diacritics. A last offset, the length of the text plus 1, ends the last
         session's part.
         """
-        texts = ["\n".join((each.id or "", each.name or "", *each.labels)) for each in self._summaries]
-        folded = [each.lower() if each.isascii() else literal(each) for each in texts]
-        return "\0".join(folded), list(accumulate([len(each) + 1 for each in folded], initial=0))
+        texts = [
+            "\n".join((each.id or "", each.name or "", *each.labels)) if each.name or each.labels else each.id or ""
+            for each in self._summaries
+        ]
+        folded = "\0".join(texts).lower()
+        if not folded.isascii():
+            texts = [each.lower() if each.isascii() else literal(each) for each in texts]
+            folded = "\0".join(texts)
+        return folded, list(accumulate([len(each) + 1 for each in texts], initial=0))
 
     @cached_property
     def _directories(self) -> dict[str, str]:

@@ -46,7 +46,7 @@ Within: TypeAlias = Callable[[Iterable[str]], Container[str]]
 
 
 class Gathered(Struct):
-    """The files and sessions that reading a scope has found so far, both by path; files newest first.
+    """The files and sessions that reading a scope has found so far, both by path.
 
     `unchanged` are the index rows of unchanged files. `left_out` are the files beyond the scope's limit of bytes to
     read (`most_unread`).
@@ -59,24 +59,37 @@ class Gathered(Struct):
 
 
 class Listing(Struct, frozen=True, dict=True):
-    """The sessions found in a scope (searched directories and agents), newest files first.
+    """The sessions found in a scope (searched directories and agents).
 
-    `everyone` includes sessions of agents that the scope leaves out. If the user excludes sessions, it also includes
+    `found` includes sessions of agents that the scope leaves out. If the user excludes sessions, it also includes
     hidden and archived ones, because forks of an excluded session are excluded too. `rows` are the index rows of the
     sessions whose files are unchanged. `is_whole` is False if the scope's limit of bytes to read left some files out.
+
+    `found` and `unsorted` are in the order of the scan, in which they lie in memory: with 10,000 sessions, each pass in
+    another order takes several times as long.
     """
 
     scope: Scope
-    everyone: list[Summary]
+    found: list[Summary]
     files: dict[str, FoundFile]
     rows: Mapping[str, FileRow] = {}
     index: Index | None = None
     is_whole: bool = True
 
     @cached_property
+    def everyone(self) -> list[Summary]:
+        """All sessions of `found`, newest files first."""
+        return newest_first(self.found)
+
+    @cached_property
     def sessions(self) -> list[Summary]:
+        """The sessions to list (see `unsorted`), newest files first."""
+        return newest_first(self.unsorted)
+
+    @cached_property
+    def unsorted(self) -> list[Summary]:
         """The sessions to list: those of the scope's agents, without sessions that the user excludes."""
-        agents, shown = self.scope.agents, self.everyone
+        agents, shown = self.scope.agents, self.found
         if self.scope.excluded is not None:
             withheld = self.scope.excluded.withheld(shown, lambda: completed(self, self.everyone))
             shown = [session for session in shown if session.path not in withheld and self._is_in_scope(session)]
@@ -135,8 +148,7 @@ def gather(
     if found.left_out:
         read_count = f"{len(files) - len(found.left_out):,} of {len(files):,}"
         note(f"Only the newest {read_count} sessions were read, because the others are not in an index yet.")
-    everyone = [sessions[path] for path in files if path in sessions]
-    return Listing(scope, everyone, files, found.unchanged, index, is_whole=not found.left_out)
+    return Listing(scope, list(sessions.values()), files, found.unchanged, index, is_whole=not found.left_out)
 
 
 def gather_into(
@@ -164,7 +176,7 @@ def gather_into(
         # Files are compared with their index rows in the order of the scan: the rows were loaded in this order, and
         # reading memory in sequence is faster. The changed files are sorted afterwards.
         changed = newest_first(_take_unchanged(rows, found, gathered, scope))
-        files.update({file.path: file for file in newest_first(found)})
+        files.update({file.path: file for file in found})
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
             try:
@@ -239,6 +251,17 @@ def update_index(
         rows = _rows_by_path(index)
 
 
+def filtered(sessions: Iterable[Summary], *, within: Within | None = None, named: bool = False) -> list[Summary]:
+    """Return the given sessions with a working directory that `within` selects; if `named`, only those with a name."""
+    among = list(sessions)
+    there = within({session.cwd for session in among}) if within is not None else None
+    return [
+        session
+        for session in among
+        if (there is None or session.cwd in there) and (not named or (session.name or "").strip())
+    ]
+
+
 def newest(
     sessions: Iterable[Summary], *, within: Within | None = None, named: bool = False, limit: int | None = None
 ) -> list[Summary]:
@@ -246,14 +269,9 @@ def newest(
 
     `within` selects sessions by working directory; `named` selects sessions that have a name.
     """
-    among = list(sessions)
-    there = within({session.cwd for session in among}) if within is not None else None
-    wanted = [
-        session
-        for session in among
-        if (there is None or session.cwd in there) and (not named or (session.name or "").strip())
-    ]
-    return sorted(wanted, key=lambda session: (session.modified or 0, session.mtime_ns), reverse=True)[:limit]
+    wanted = filtered(sessions, within=within, named=named)
+    wanted.sort(key=lambda session: (session.modified or 0, session.mtime_ns, session.path), reverse=True)
+    return wanted[:limit]
 
 
 def select(
@@ -350,7 +368,7 @@ def _gone(rows: dict[str, FileRow], files: dict[str, FoundFile], roots: Sequence
 
     Missing files elsewhere are left out, because their disk may only be unmounted.
     """
-    missing = [path for path in rows if path not in files]
+    missing = [path for path in rows if path not in files] if roots else []
     prefixes = tuple([root.rstrip("/") + "/" for root in roots])
     return [rows[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
 
@@ -455,7 +473,7 @@ def take_snapshot(
             discard_index(index, error, note)
         return take_snapshot(scope, None, skipped=skipped)
     listing = gather(scope, index, skipped=skipped, note=note)
-    return Snapshot(listing.sessions, listing.rows, generation)
+    return Snapshot(listing.unsorted, listing.rows, generation)
 
 
 def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
@@ -472,4 +490,4 @@ def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
         # The next call of `gather` finds the damage too, and reports it to the user.
         return Snapshot([])
     found = [row.summary for row in rows.values() if scope.hidden or not row.summary.hidden]
-    return Snapshot(Listing(scope, found, {}, rows, index).sessions, rows, generation)
+    return Snapshot(Listing(scope, found, {}, rows, index).unsorted, rows, generation)

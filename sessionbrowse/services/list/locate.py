@@ -133,7 +133,7 @@ def _named(reference: str, scope: Scope) -> tuple[list[str], list[str]]:
     where = scope if is_latest else replace(scope, hidden=True, archived=True, most_unread=None)
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
-            return [session.path for session in newest(listing.sessions, limit=1)], []
+            return [session.path for session in newest(listing.unsorted, limit=1)], []
         sessions = listing.sessions
     # A name is typed as it is stored, or as a list or a screen shows it: without control characters, with one blank
     # between its words.

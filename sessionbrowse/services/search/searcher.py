@@ -93,7 +93,7 @@ class Searcher:
                 self.words.note_damage(error)
                 return AskedFiles({}, {}, self.summaries)
             rows = {path: row for path, row in self.rows.items() if row.row in files and (row.has_tools or not tools)}
-            by_file = {rows[each.path].row: each for each in self.summaries if each.path in rows}
+            by_file = {row.row: each for each in self.summaries if (row := rows.get(each.path)) is not None}
             self._known[tools] = AskedFiles(rows, by_file, [each for each in self.summaries if each.path not in rows])
         return self._known[tools]
 

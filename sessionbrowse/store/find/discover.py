@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -118,6 +118,9 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return next((place for place in self.places if place.agent == agent), None)
 
 
+Dated = TypeVar("Dated", FoundFile, Summary)
+
+
 class Skipped(Struct, frozen=True):
     """A file or directory that was skipped, and the reason as a sentence."""
 
@@ -143,9 +146,10 @@ def discover(
     return chain.from_iterable(walk.places(list(places)))
 
 
-def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort files by modification time, newest first; files of equal time by path, descending, as in pi's scan."""
-    # Two sorts are faster than one sort by pairs of time and path, because the files are almost sorted by path already.
+def newest_first(files: Iterable[Dated]) -> list[Dated]:
+    """Sort files, or sessions by their files, by modification time, newest first; of equal time by path, descending."""
+    # This is the order of pi's scan. Two sorts are faster than one by pairs of time and path, because the files are
+    # almost sorted by path already.
     by_path = sorted(files, key=attrgetter("path"), reverse=True)
     return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
 

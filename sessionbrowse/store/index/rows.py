@@ -1,6 +1,6 @@
 """Rows of the index as Python values (`FileRow`, `StoredEntries`), and the packing of values that it stores as bytes.
 
-All rows are decoded at once, because fetching 10,000 rows with a column for each value takes longer than getting the
+Many rows are decoded at once, because fetching 10,000 rows with a column for each value takes longer than getting the
 status of 10,000 files. Parent ids and offsets of entries are stored only if they do not follow from the entry before.
 """
 
@@ -120,14 +120,20 @@ def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[F
         sqlite3.DatabaseError: the index is damaged.
     """
     ask, values = ("", ()) if path is None else (" WHERE path = ?", (os.fsencode(path),))
-    found = connection.execute(f"SELECT row FROM files{ask}", values).fetchall()
+    found = connection.execute(f"SELECT row FROM files{ask}", values)
+    rows: list[FileRow] = []
     try:
-        # With the header of a MessagePack array in front, one call decodes all rows.
-        return _decode_rows(b"\xdd" + len(found).to_bytes(4, "big") + b"".join([packed for (packed,) in found]))
+        # With the header of a MessagePack array in front, one call decodes many rows.
+        while packed := found.fetchmany(_ROWS_AT_ONCE):
+            rows += _decode_rows(b"\xdd" + len(packed).to_bytes(4, "big") + b"".join([each for (each,) in packed]))
+        return rows
     except (ValueError, TypeError) as error:
         raise damaged(f"a row of the index is damaged: {error}") from error
 
 
+# The bytes of so many rows fit into memory that is used again for the next ones. To get new memory from the system for
+# the bytes of all rows would take as long as decoding them.
+_ROWS_AT_ONCE = 100
 _encode = msgspec.msgpack.Encoder().encode
 _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
 
