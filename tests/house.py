@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_704
+MOST_LINES = 42_726
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 788,
@@ -67,7 +67,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,
-    "store/find": 903,
+    "store/find": 925,
     "store/index": 1_407,
     "store/own": 268,
     "store/read": 763,

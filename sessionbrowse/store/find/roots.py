@@ -24,7 +24,7 @@ from sessionbrowse.agents.base import (
 )
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name, telling_path
-from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
+from sessionbrowse.store.find.slow_disks import exists_many, in_one_thread, patient_disk, read_many
 from sessionbrowse.store.own.mirrors import machines_dir, mirror_places
 from sessionbrowse.store.system.files import pread
 
@@ -171,7 +171,11 @@ def scan_passes(
 def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
     """Return the places (session directories) of the given agents, in the order pi, omp, atomic, indusagi."""
     named = set(agents)
-    return [place for name, agent in AGENTS.items() if name in named for place in agent.places(around)]
+
+    def places() -> list[Place]:
+        return [place for name, agent in AGENTS.items() if name in named for place in agent.places(around)]
+
+    return in_one_thread(places) if around.disk is patient_disk() else places()
 
 
 def more_places(

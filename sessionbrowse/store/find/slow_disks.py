@@ -8,6 +8,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -53,6 +54,8 @@ class TimedReads(Generic[T]):
     def read(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
         """Call the function for each path; return its result, or None if it takes too long; `fresh` skips the cache."""
         wanted = list(dict.fromkeys(paths))
+        if getattr(_thread, "is_timed", False):
+            return {path: self._question(path) for path in wanted}
         with self._changed:
             if fresh:
                 for path in wanted:
@@ -109,6 +112,35 @@ class TimedReads(Generic[T]):
                     self._changed.notify_all()
 
 
+def in_one_thread(compute: Callable[[], T], timeout_s: float = HUNG_S) -> T:
+    """Return the result of a function that reads several files, one after the other, through this module.
+
+    The function runs in one thread, instead of a thread for each read: handing over 15 reads takes 5 ms, on a busy
+    machine 25 ms. If it takes too long, it runs again, with a time limit for each read.
+    """
+    answers: list[T] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        _thread.is_timed = True
+        try:
+            answers.append(compute())
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="sessionbrowse-ask", daemon=True)
+    with suppress(RuntimeError):
+        # The system may allow no more threads.
+        thread.start()
+        thread.join(timeout_s)
+    for error in errors:
+        raise error
+    return answers[0] if answers else compute()
+
+
+_thread = threading.local()
+
+
 def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
     """Return for each directory True if it exists; None if the disk did not answer in time.
 
@@ -144,11 +176,7 @@ def real_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, s
 
 def patient_disk() -> Disk:
     """Return a `Disk` (functions that read files and directories) whose functions have a time limit."""
-    return Disk(
-        read=lambda path: read_many([path])[path],
-        is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
-        names=lambda path: _NAMES.read([path], fresh=True)[path] or [],
-    )
+    return _PATIENT
 
 
 def is_remote(path: str, mounts: str = MOUNTS) -> bool:
@@ -206,3 +234,8 @@ _REAL: TimedReads[str] = TimedReads(_real)
 _STAT: TimedReads[os.stat_result | OSError] = TimedReads(_stat)
 _READ: TimedReads[bytes] = TimedReads(lambda path: read_small_file(path) or b"")
 _NAMES: TimedReads[list[str]] = TimedReads(names_in)
+_PATIENT = Disk(
+    read=lambda path: read_many([path])[path],
+    is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
+    names=lambda path: _NAMES.read([path], fresh=True)[path] or [],
+)

@@ -14,7 +14,14 @@ from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
 from sessionbrowse.errors import NotFound, SessionBrowseError
 from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover, newest_first
 from sessionbrowse.store.find.roots import find_places, more_places, own_places, real_surroundings
-from sessionbrowse.store.find.slow_disks import TimedReads, exists_many, patient_disk, read_many, stat_many
+from sessionbrowse.store.find.slow_disks import (
+    TimedReads,
+    exists_many,
+    in_one_thread,
+    patient_disk,
+    read_many,
+    stat_many,
+)
 
 HEADER = '{"type":"session","version":3,"id":"a","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}\n'
 TITLE = '{"type":"title","v":1,"title":"t","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}\n'
@@ -549,6 +556,18 @@ def test_the_patient_disk_answers_as_the_plain_one(tmp_path: Path):
     assert disk.read(str(tmp_path / "c")) is None
     assert disk.names(str(tmp_path)) == ["a", "b"]
     assert (disk.is_directory(str(tmp_path)), disk.is_directory(str(tmp_path / "a"))) == (True, False)
+
+
+def test_places_are_found_without_the_files_of_a_dead_disk(dead: threading.Event, monkeypatch: pytest.MonkeyPatch):
+    def read(path: str) -> bytes:
+        if path.startswith("/dead"):
+            dead.wait(20)
+        return path.encode()
+
+    monkeypatch.setattr("sessionbrowse.store.find.slow_disks._READ", TimedReads(read))
+    disk = patient_disk()
+    assert in_one_thread(lambda: disk.read("/live")) == b"/live"
+    assert in_one_thread(lambda: [disk.read("/live"), disk.read("/dead")], timeout_s=0.1) == [b"/live", None]
 
 
 def test_an_error_in_an_agents_rules_is_not_hidden(monkeypatch: pytest.MonkeyPatch):
