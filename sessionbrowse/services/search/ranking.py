@@ -368,7 +368,7 @@ class Ranker:
         candidate.read.update(chosen)
         try:
             places = candidate.places = candidate.places or index.entries(row)
-            spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
+            spots = [(entry, *places.place(entry)) for entry in chosen]
             lines = lines_at(candidate.summary.path, spots)
             candidate.found += self._judged(candidate.summary, lines)
         except (ValueError, IndexError, sqlite3.Error):

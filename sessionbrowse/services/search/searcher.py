@@ -308,7 +308,7 @@ class Searcher:
         given: set[int | None] = set()
         try:
             places = self.index.entries(row)
-            lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
+            lines = lines_at(summary.path, [(i, *places.place(i)) for i in reversed(chosen)])
             for hit in self._in_lines(query, summary, lines, tools, cancelled, (row, places)):
                 given.add(hit.entry_index)
                 yield hit

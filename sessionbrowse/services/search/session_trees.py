@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -104,8 +104,8 @@ class EntryOutline(Struct, frozen=True):
     """The entry ids of a session, the indexes of the entries on its active branch, and those of them compacted."""
 
     ids: Sequence[str | None]
-    active: frozenset[int]
-    compacted: frozenset[int] = frozenset()
+    active: Container[int]
+    compacted: Container[int] = ()
 
     def state(self, index: int) -> str:
         """Return the state of an entry: active, abandoned or compacted; abandoned if it is newer than the outline."""
@@ -126,19 +126,22 @@ def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     """Return the entry ids and states of an indexed session; None if its file must be read for them."""
     if row.kind != ORDINARY:
         return None
-    ids, parent_ids = entries.ids, entries.parent_ids
-    by_id = dict(zip(ids, range(len(ids)), strict=True))
-    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids):
+    ids, count = entries.ids, len(entries.ids)
+    known = set(ids)
+    if not ids or not ids[-1] or None in known or len(known) < count:
         return None
     if entries.boundaries is None or (entries.boundaries and RULES[row.summary.agent].context == "atomic"):
         return None
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
-    if entries.offsets[-1] + entries.sizes[-1] + 1 != row.size:
+    if entries.end != row.size:
         return None
-    # Most sessions have no branch, so that their entries need not be followed one by one.
-    active = list(range(len(ids)))[::-1] if parent_ids == [None, *ids[:-1]] else [len(ids) - 1]
+    # Most sessions have no branch and no compaction, so that their entries need not be followed one by one.
+    if not entries.parents and not entries.boundaries:
+        return EntryOutline(ids, range(count))
+    by_id, parent_ids = dict(zip(ids, range(count), strict=True)), entries.parent_ids()
+    active = [count - 1]
     while (parent_id := parent_ids[active[-1]]) is not None:
-        parent = by_id.get(parent_id, len(ids))
+        parent = by_id.get(parent_id, count)
         if parent >= active[-1]:
             return None
         active.append(parent)

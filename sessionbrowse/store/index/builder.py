@@ -42,7 +42,7 @@ from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
 from sessionbrowse.store.find.discover import PACKED_SUFFIX
-from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT, StoredEntries
+from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT, StoredEntries, stored_entries
 from sessionbrowse.store.read.content import Content, closing, feed_lines, file_blocks, open_content, open_regular
 from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
 from sessionbrowse.store.system.files import pread
@@ -169,8 +169,8 @@ class IndexBuilder(SummaryBuilder):
 
     def continue_from(self, state: State, known: StoredEntries, usage: FileRequests) -> None:
         """Restore the state after an earlier reading, which found the entries `known` and the model requests."""
-        self.resume(state.summary, known.ids, known.parent_ids)
-        self._offsets, self._sizes, self._boundaries = known.offsets, known.sizes, known.boundaries
+        self.resume(state.summary, known.ids, known.parent_ids())
+        self._offsets, self._sizes, self._boundaries = known.offsets(), array("q", known.sizes), known.boundaries
         self.requests = RequestReader(usage, len(known.sizes))
 
     def entries(self) -> StoredEntries:
@@ -180,7 +180,7 @@ class IndexBuilder(SummaryBuilder):
             # An entry before the header has no id.
             ids = [*[None] * (count - len(self._made_ids)), *self._made_ids]
             parent_ids = [None, *ids]
-        return StoredEntries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._boundaries)
+        return stored_entries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._boundaries)
 
     def _note_boundary(self, index: int, raw: bytes) -> None:
         """Store the id of the first entry that a compaction keeps, unless that depends on the rules of its program."""
@@ -271,7 +271,7 @@ HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
 
 AgentOf = Callable[[Marks], str]
-_NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], boundaries={})
+_NO_ENTRIES = StoredEntries()
 
 
 class IndexedFile(Struct, frozen=True):
@@ -404,7 +404,7 @@ def _finished(path: str, content: Content, marks: Marks, builder: IndexBuilder) 
     entries, end = builder.entries(), builder.end
     state = None
     if builder.resumable is not None:
-        last = entries.offsets[-1] if entries.offsets else 0
+        last = entries.place(len(entries.sizes) - 1)[0] if entries.sizes else 0
         state = State(end, last, *_hashes(content.descriptor, last, end), *builder.resumable)
     summary = builder.finish(path, status.st_size, status.st_mtime_ns, session_status(content))
     summary, at = _cut_first(summary, builder.first_at)

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable
 from itertools import accumulate, chain, count
 from operator import add
-from typing import TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -141,66 +141,86 @@ _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
 # ---- the entries of a file ---------------------------------------------------------------------------------
 
 
-class StoredEntries(Struct, frozen=True):
-    """The entries of a file, in file order: byte offset and size of each entry's line, its id and its parent's id.
+_Size: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_Gap: TypeAlias = Annotated[int, msgspec.Meta(gt=-1 << 53, lt=1 << 53)]
 
-    `boundaries` are the compactions, each with the id of the first entry that it keeps, if any; None if the whole
-    session must be read to know which entries the model no longer receives.
+
+class StoredEntries(Struct, frozen=True, array_like=True):
+    """The entries of a file, in file order, as the index stores them: the size of each entry's line, and its id.
+
+    `gaps` are the bytes between each line and the previous entry's line: nearly all zero, and -1 where two
+    entries share a line. `parents` has the parent ids
+    of the entries whose parent is not the entry before. `boundaries` are the compactions, each with the id of the first
+    entry that it keeps, if any; None if the whole session must be read to know which entries the model no longer
+    receives.
     """
 
-    offsets: array[int]
-    sizes: array[int]
-    ids: list[str | None]
-    parent_ids: list[str | None]
-    boundaries: dict[int, str | None] | None
+    sizes: list[_Size] = []
+    gaps: list[_Gap] = []
+    ids: list[str | None] = []
+    parents: dict[int, str | None] = {}
+    boundaries: dict[int, str | None] | None = {}
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return the byte offset and the size of an entry's line.
+
+        Raises:
+            IndexError: there is no such entry.
+        """
+        return self._begin(index), self.sizes[index]
+
+    @property
+    def end(self) -> int:
+        """The byte offset after the last entry's line and its newline."""
+        return self._begin(len(self.sizes))
+
+    def offsets(self) -> array[int]:
+        """Return the byte offset of each entry's line."""
+        return array("q", map(add, accumulate(map(add, self.gaps, chain((0,), self.sizes))), count()))
+
+    def parent_ids(self) -> list[str | None]:
+        """Return the id of each entry's parent."""
+        found: list[str | None] = [None, *self.ids][: len(self.ids)]
+        for index, parent in self.parents.items():
+            found[index] = parent
+        return found
+
+    def _begin(self, index: int) -> int:
+        # A line begins after all gaps up to its own, all lines before it, and one newline for each of these.
+        return sum(self.sizes[:index]) + sum(self.gaps[: index + 1]) + index
 
 
-class _PackedEntries(Struct, array_like=True):
-    """Entries in the database. `gaps` are the bytes between each line and the previous entry's line, nearly all zero.
-
-    `parents` has the parent ids of the entries whose parent is not the entry before.
-    """
-
-    sizes: list[int]
-    gaps: list[int]
-    ids: list[str | None]
-    parents: dict[int, str | None]
-    boundaries: dict[int, str | None] | None
-
-
-_decode = msgspec.msgpack.Decoder(_PackedEntries).decode
-
-
-def pack_entries(entries: StoredEntries) -> bytes:
-    """Pack the entries of a file.
-
-    Raises:
-        UnicodeEncodeError: a text contains a lone surrogate, which cannot be encoded.
-    """
-    ends = [0, *[offset + size + 1 for offset, size in zip(entries.offsets, entries.sizes, strict=True)]]
-    gaps = [offset - end for offset, end in zip(entries.offsets, ends, strict=False)]
-    expected = [None, *entries.ids]
-    parents = {place: parent for place, parent in enumerate(entries.parent_ids) if parent != expected[place]}
-    return pack_small(_PackedEntries(entries.sizes.tolist(), gaps, entries.ids, parents, entries.boundaries))
+def stored_entries(
+    offsets: array[int],
+    sizes: array[int],
+    ids: list[str | None],
+    parent_ids: list[str | None],
+    boundaries: dict[int, str | None] | None,
+) -> StoredEntries:
+    """Return the entries with these offsets, sizes, ids and parents, of which each list has one for each entry."""
+    ends = [0, *[offset + size + 1 for offset, size in zip(offsets, sizes, strict=True)]]
+    gaps = [offset - end for offset, end in zip(offsets, ends, strict=False)]
+    expected = [None, *ids]
+    parents = {place: parent for place, parent in enumerate(parent_ids) if parent != expected[place]}
+    return StoredEntries(sizes.tolist(), gaps, ids, parents, boundaries)
 
 
 def unpack_entries(packed: bytes) -> StoredEntries:
-    """Return the entries of a file from the bytes that `pack_entries` has made.
+    """Return the entries of a file from the bytes that `pack_small` has made.
 
     Raises:
-        sqlite3.DatabaseError: the bytes were not made by `pack_entries`.
+        sqlite3.DatabaseError: the bytes are damaged.
     """
     return unpack(packed, _entries_of)
 
 
 def _entries_of(packed: bytes) -> StoredEntries:
     found = _decode(packed)
-    sizes, ids = found.sizes, found.ids
-    parent_ids: list[str | None] = [None, *ids][: len(ids)]
-    for place, parent in found.parents.items():
-        parent_ids[place] = parent
-    if not len(ids) == len(sizes) == len(found.gaps):
+    if not len(found.ids) == len(found.sizes) == len(found.gaps) or any(
+        not 0 <= index < len(found.ids) for index in found.parents
+    ):
         raise ValueError("entries are missing")
-    # Each line begins after all gaps up to its own, all lines before it, and one newline for each of these.
-    offsets = map(add, accumulate(map(add, found.gaps, chain((0,), sizes))), count())
-    return StoredEntries(array("q", offsets), array("q", sizes), ids, parent_ids, found.boundaries)
+    return found
+
+
+_decode = msgspec.msgpack.Decoder(StoredEntries).decode

@@ -24,7 +24,7 @@ _WAIT_S = 2.0
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 """SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a table is missing."""
 _POLL_S = 0.02
-STORED_FIELDS = "31296be0810e0eee"
+STORED_FIELDS = "7f1e363f26bdc12e"
 """Digest of the names of all stored fields, in order; an index with another digest is rebuilt.
 
 It is a constant because listing sessions should not import the structs with these fields; a test checks the value.

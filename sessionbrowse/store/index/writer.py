@@ -14,7 +14,7 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.builder import EntryText, IndexedFile, State, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, StoredEntries, pack, pack_entries, pack_small, write_row
+from sessionbrowse.store.index.rows import FileRow, StoredEntries, pack, pack_small, write_row
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.summarise import on_its_machine
@@ -108,7 +108,7 @@ class FileReader:
                     pack(row),
                     pack_small(found.state) if found.state is not None else None,
                     len(found.entries.sizes),
-                    pack_entries(found.entries),
+                    pack_small(found.entries),
                     pack_usage(found.usage),
                 )
         self._restart()

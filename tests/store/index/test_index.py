@@ -27,7 +27,7 @@ from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.builder import State, read_for_index
 from sessionbrowse.store.index.index import Index, Note, open_index
-from sessionbrowse.store.index.rows import ORDINARY, FileRow, StoredEntries, pack_entries, unpack_entries
+from sessionbrowse.store.index.rows import ORDINARY, FileRow, StoredEntries, pack_small, stored_entries, unpack_entries
 from sessionbrowse.store.index.schema import (
     LOCK_NAME,
     STORED_FIELDS,
@@ -486,7 +486,7 @@ def assert_entries_are_those_of_the_files(index: Index, root: Path) -> None:
             session = open_session(path, agent)
             count = len(fresh.entries.sizes)
             assert fresh.entries.ids == list(session.ids)[:count]
-            assert list(fresh.entries.offsets) == list(session.offsets)[:count]
+            assert list(fresh.entries.offsets()) == list(session.offsets)[:count]
             assert list(fresh.entries.sizes) == list(session.sizes)[:count]
 
 
@@ -565,9 +565,13 @@ def test_without_a_lock_nobody_writes(tmp_path: Path) -> None:
 
 
 def test_entries_that_share_a_line_keep_their_places() -> None:
-    offsets, sizes = array("q", [100, 111, 123, 134, 90_000]), array("q", [10, 10, 10, 70_000, 3])
-    entries = StoredEntries(offsets, sizes, list("abcde"), [None, "a", "a", None, "d"], boundaries={1: "a", 3: None})
-    assert unpack_entries(pack_entries(entries)) == entries
+    offsets, sizes = array("q", [100, 110, 123, 134, 90_000]), array("q", [10, 10, 10, 70_000, 3])
+    parent_ids = [None, "a", "a", None, "d"]
+    entries = stored_entries(offsets, sizes, list("abcde"), parent_ids, {1: "a", 3: None})
+    read = unpack_entries(pack_small(entries))
+    assert read == entries
+    assert [read.place(index) for index in range(5)] == list(zip(offsets, sizes, strict=True))
+    assert (read.offsets(), read.parent_ids(), read.end) == (offsets, parent_ids, 90_004)
 
 
 def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from sessionbrowse.store.index.rows import StoredEntries, pack_entries, unpack_entries
+from sessionbrowse.store.index.rows import pack_small, stored_entries, unpack_entries
 
 OFFSETS, SIZES = array("q", [0, 100, 200]), array("q", [99, 99, 99])
-SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], boundaries={}))
+SOUND = pack_small(stored_entries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], {}))
 UNPACKERS: dict[str, Callable[[bytes], object]] = {"entries": unpack_entries}
 ODD: list[object] = [
     *(b"", b"\x00", "text", 7, None, zlib.compress(b""), SOUND[:-1]),
