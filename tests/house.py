@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_742
+MOST_LINES = 42_738
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 788,
@@ -63,7 +63,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/list": 586,
     "services/machines": 805,
     "services/resume": 559,
-    "services/search": 1_236,
+    "services/search": 1_232,
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,

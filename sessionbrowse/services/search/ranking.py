@@ -368,8 +368,7 @@ class Ranker:
         candidate.read.update(chosen)
         try:
             places = candidate.places = candidate.places or index.entries(row)
-            spots = [(entry, *places.place(entry)) for entry in chosen]
-            lines = lines_at(candidate.summary.path, spots)
+            lines = lines_at(candidate.summary.path, [(entry, *places.place(entry)) for entry in chosen])
             candidate.found += self._judged(candidate.summary, lines)
         except (ValueError, IndexError, sqlite3.Error):
             # The index is damaged or the file has changed, so the whole file is read.

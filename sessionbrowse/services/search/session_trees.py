@@ -124,11 +124,9 @@ def outline_in(session: Session) -> EntryOutline:
 
 def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     """Return the entry ids and states of an indexed session; None if its file must be read for them."""
-    if row.kind != ORDINARY:
-        return None
     ids, count = entries.ids, len(entries.ids)
-    known = set(ids)
-    if not ids or not ids[-1] or None in known or len(known) < count:
+    by_id = dict(zip(ids, range(count), strict=True))
+    if row.kind != ORDINARY or not ids or not ids[-1] or None in by_id or len(by_id) < count:
         return None
     if entries.boundaries is None or (entries.boundaries and RULES[row.summary.agent].context == "atomic"):
         return None
@@ -138,8 +136,7 @@ def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     # Most sessions have no branch and no compaction, so that their entries need not be followed one by one.
     if not entries.parents and not entries.boundaries:
         return EntryOutline(ids, range(count))
-    by_id, parent_ids = dict(zip(ids, range(count), strict=True)), entries.parent_ids()
-    active = [count - 1]
+    active, parent_ids = [count - 1], entries.parent_ids()
     while (parent_id := parent_ids[active[-1]]) is not None:
         parent = by_id.get(parent_id, count)
         if parent >= active[-1]:
