@@ -68,6 +68,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     has_family: bool = False
     folds_families: bool = True
     shows_hidden: bool = True
+    is_scanning: bool = False
     branch_points: int = 0
     labels: int = 0
     blocks: bool = False
@@ -181,10 +182,10 @@ needs_families = _needs(lambda context: context.folds_families, "A threaded or f
 def needs_family(context: CommandContext) -> str | None:
     if (why := needs_families(context)) is not None or context.has_family:
         return why
+    if context.is_scanning:
+        return "No forks found yet; sessions are still being read."
     # The browser does not read hidden sessions of subagents, so it cannot tell whether there are any.
-    if context.shows_hidden:
-        return "This session has no forks or subagents."
-    return "This session has no forks; subagents are hidden."
+    return f"This session has no forks{' or subagents' if context.shows_hidden else '; subagents are hidden'}."
 
 
 needs_branches = _needs(lambda context: context.branch_points, "This session has one branch only.")

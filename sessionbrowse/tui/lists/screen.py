@@ -133,8 +133,7 @@ class BrowseScreen(ListScreen):
 
     def command_context(self) -> CommandContext:
         """Return the state of the lists that decides which commands are available."""
-        pane = self.pane
-        rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
+        rows = self.projects_list.count if self.pane == "projects" else self.sessions_list.count
         row, is_searched = self.row, bool(self.state.searched)
         is_family = isinstance(row, SessionRow) and bool(row.family or row.prefix) and not self.state.is_flat
         return CommandContext(
@@ -144,6 +143,7 @@ class BrowseScreen(ListScreen):
             has_family=is_family or is_searched,
             folds_families=not self.state.is_flat or is_searched,
             shows_hidden=self.state.hidden,
+            is_scanning=self.state.scanning,
             has_filter=is_searched,
             has_scopes=self.state.shown_project is not None or self.state.other_project(self.subject) is not None,
             has_project=bool(self.project),

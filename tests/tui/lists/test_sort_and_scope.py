@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.list.gather import Batch
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.list_state import ListState
@@ -77,6 +79,21 @@ async def test_no_session_is_said_to_have_no_subagents_before_they_are_read() ->
             "This session has no forks; subagents are hidden.",
             "This session has no forks or subagents.",
         )
+
+
+async def test_no_session_is_said_to_have_no_forks_while_the_disk_is_being_read() -> None:
+    may_end = threading.Event()
+
+    def scan(cancelled: Callable[[], bool], include_hidden: bool) -> Iterator[Batch]:
+        yield Batch(family()[:1], 1, 2)
+        may_end.wait(30)
+        yield Batch(family()[1:], 2, 2)
+
+    async with browsing(fixed_source(scan=scan), settle=False) as browser:
+        await browser.until(lambda: browser.row_list("#sessions").count)
+        await browser.press_now("o")
+        assert browser.toasts() == ["No forks found yet; sessions are still being read."]
+        may_end.set()
 
 
 async def test_a_filter_finds_what_is_folded_and_clearing_it_leaves_that_open() -> None:
