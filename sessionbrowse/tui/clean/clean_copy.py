@@ -70,8 +70,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
             return
 
         make = partial(_make, screen, verb, plan, seen)
-        title = f"{_DONE[verb]} copy"
-        to_file = partial(ask_for_file, screen, screen.summary, title, lambda to: make(Where(to=to)))
+        to_file = partial(ask_for_file, screen, screen.summary, f"{_DONE[verb]} copy", lambda to: make(Where(to=to)))
 
         def mend() -> None:
             said, again = f"Repaired {quoted(named(screen.summary))}.", partial(_preview, screen, verb, plan)
@@ -86,7 +85,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
         ]
         if seen.damage is not None:
             choices.insert(0, Choice("repair", "Repair the session first", "original moves to trash", do=mend))
-        ask(browser, verb.capitalize(), preview_parts(seen), choices)
+        ask(browser, verb.capitalize(), [*session_parts([screen.summary], browser.home), *preview_parts(seen)], choices)
 
     browser.changes.run(look, show)
 
@@ -96,7 +95,7 @@ def preview_parts(seen: Cleaned) -> list[Part]:
     preview = seen.preview
     lines: list[Line] = [[(seen.damage, "warning")]] if seen.damage is not None else []
     lines.append([("Goes: ", "dim"), (preview.removed.words, "title")])
-    lines.append([("Stays: ", "dim"), (f"{preview.kept_entries:,} entries", "")])
+    lines.append([("Stays: ", "dim"), (plural(preview.kept_entries, "entry", "entries"), "")])
     if preview.reparented:
         lines.append([(f"{plural(len(preview.reparented), 'entry gets', 'entries get')} another parent.", "")])
     last = len(preview.sentences) - 1 if preview.leaf_moved else None

@@ -39,6 +39,8 @@ async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_
         await browser.press("enter", "x", "b", "enter")
         await browser.until(lambda: "Goes: 1 entry," in browser.screen_text())
         assert "Stays:" in browser.screen_text()
+        # The last question before a session is replaced names the session.
+        assert "│ π" in browser.screen_text()
         assert path.read_bytes() == was
         await browser.press("down", "down", "enter")
         assert "wrong way" not in path.read_text()
