@@ -21,6 +21,7 @@ from sessionbrowse.text import (
     escape_json,
     json_exact,
     model_name,
+    plural,
     shorten_home,
     tokens,
     truncate,
@@ -301,18 +302,18 @@ def print_comparison(document: dict[str, Any]) -> None:
     """Print the number of entries that two branches share, then the entries of each branch."""
     from sessionbrowse.services.inspect.compare import changed_words, cost_words
 
-    ancestor = document["ancestor"]
-    if document["shared_entries"]:
-        _print(clean(f"{document['shared_entries']:,} entries shared by the branches, up to {ancestor or _NO_ID}"))
+    if shared := document["shared_entries"]:
+        entries, at = plural(shared, "entry", "entries"), document["ancestor"] or _NO_ID
+        _print(clean(f"{entries} shared by the branches, up to {at}"))
     else:
         _print("no entry shared by the branches")
     for sign, side in (("<", document["left"]), (">", document["right"])):
         label = f" [{side['label']}]" if side["label"] is not None else ""
-        whole = side["branch_cost"]
         spent = f"{tokens(side['tokens'])} tokens"
-        spent += f" · {cost_words(side['cost'], whole, side['abandoned_cost'])}" if whole else ""
+        if whole := side["branch_cost"]:
+            spent += f" · {cost_words(side['cost'], whole, side['abandoned_cost'])}"
         _print("")
-        _print(clean(f"{sign} {side['entry_id'] or _NO_ID}{label} · {side['messages']} messages · {spent}"))
+        _print(clean(f"{sign} {side['entry_id'] or _NO_ID}{label} · {plural(side['messages'], 'message')} · {spent}"))
         for key in ("prompt", "answer"):
             if side[key]:
                 _print(clean(f"  {key}: {' '.join(side[key].split())[:_SAID_CHARACTERS]}"))

@@ -236,7 +236,7 @@ def _repair(arguments: argparse.Namespace) -> int:
 
 
 def _repaired(done: Cleaned) -> str:
-    entries = f"{done.preview.kept_entries:,} entries"
+    entries = plural(done.preview.kept_entries, "entry", "entries")
     return f"{'would repair' if done.dry_run else 'repaired'}: {clean(done.to or done.path)}, {entries}"
 
 

@@ -272,6 +272,8 @@ def test_the_command_line_prints_both_sides(path: Path, capsys: pytest.CaptureFi
     assert "< a2 [jwt-works] · 2 messages" in text
     assert "  files: src/session.py" in text
     assert "user: Use sessions" in text
+    assert main(["diff", str(path), "u2", "a4"]) == 0
+    assert "< u2 · 1 message · " in capsys.readouterr().out
 
 
 def test_an_entry_that_is_not_there_is_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
