@@ -15,7 +15,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 24
+SCHEMA_VERSION = 25
 LOCK_NAME = "index.lock"
 TEXTS_PREFIXES = ("text-", "tools-")
 """Beginnings of the names of text directories, and of files of earlier versions."""

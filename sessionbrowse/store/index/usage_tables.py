@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests, FileSums, sums_of
 from sessionbrowse.store.index.rows import FileRow, damaged, pack, pack_small, unpack
@@ -22,8 +23,10 @@ _ASK_ALL_ABOVE = 500
 _decode_usage = msgspec.msgpack.Decoder(FileRequests).decode
 _decode_sums = msgspec.msgpack.Decoder(tuple[bytes, FileSums] | None).decode
 
+_IDENTITY_BYTES = 8
+
 PackedUsage = tuple[bytes, bytes]
-"""The packed identities (hashes) and sums of a file's model requests, and the packed requests."""
+"""The packed identities (hashes) and sums of a file's model requests, and the packed requests without identities."""
 
 FoundSums: TypeAlias = "tuple[array[int], FileSums]"
 """The identities of a file's model requests, and the sums of their tokens and cost."""
@@ -36,7 +39,7 @@ def pack_usage(usage: FileRequests) -> PackedUsage:
         OverflowError: a sum has more than 64 bits. UnicodeEncodeError: a text contains a lone surrogate.
     """
     sums = (array("Q", usage.identities).tobytes(), sums_of(usage)) if usage.requests else None
-    return pack(sums), pack_small(usage)
+    return pack(sums), pack_small(replace(usage, identities=[]))
 
 
 def read_usage(connection: sqlite3.Connection, row: FileRow) -> FileRequests:
@@ -45,11 +48,14 @@ def read_usage(connection: sqlite3.Connection, row: FileRow) -> FileRequests:
     Raises:
         sqlite3.DatabaseError: the model requests are damaged or missing.
     """
-    found = connection.execute("SELECT requests FROM usage WHERE file = ?", (row.row,)).fetchone()
+    found = connection.execute("SELECT sums, requests FROM usage WHERE file = ?", (row.row,)).fetchone()
     if found is None:
         raise damaged("model requests are missing in the index")
-    usage = unpack(found[0], _decode_usage)
-    return usage if usage.requests else NO_USAGE
+    sums, usage = unpack(found[0], _decode_sums), unpack(found[1], _decode_usage)
+    identities = sums[0] if sums is not None else b""
+    if len(identities) != _IDENTITY_BYTES * len(usage.requests):
+        raise damaged("identities of model requests are missing in the index")
+    return replace(usage, identities=array("Q", identities).tolist()) if usage.requests else NO_USAGE
 
 
 def read_sums(
