@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.system_prompt import system_text
@@ -83,14 +82,18 @@ def done_text(value: Json) -> str:
     if not isinstance(content, list):
         return ""
     calls = [block for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
-    return "\n".join([line for call in calls for line in names_of(call.get("name"), call.get("arguments"))])
+    return "\n".join([line for call in calls for line in names_of(call.get("name"), named(call.get("arguments")))])
 
 
-def names_of(tool: Json, arguments: Json | Mapping[str, Any]) -> list[str]:
-    """Return the name of a called tool, and the arguments that are searched by default (`NAME_KEYS`)."""
+def named(arguments: Json) -> list[Json]:
+    """Return the arguments of a tool call that are searched by default (`NAME_KEYS`)."""
+    return [arguments.get(key) for key in NAME_KEYS] if isinstance(arguments, dict) else []
+
+
+def names_of(tool: Json, arguments: Iterable[Json]) -> list[str]:
+    """Return the name of a called tool, and the texts in the arguments that `named` has chosen."""
     found = [tool]
-    for key in NAME_KEYS if isinstance(arguments, Mapping) else ():
-        value = arguments.get(key)
+    for value in arguments:
         found += value if isinstance(value, list) else [value]
     return [each[:MOST_OF_A_NAME] for each in found if isinstance(each, str) and each]
 

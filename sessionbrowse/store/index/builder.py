@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
@@ -31,6 +31,7 @@ from sessionbrowse.model.search.entry_text import (
     done_text,
     may_have_text,
     message_text,
+    named,
     names_of,
     strings_in,
     tool_text,
@@ -243,11 +244,11 @@ def _calls_of(content: Any, tools: bool) -> tuple[str, str]:
     return "\n".join(done), _joined(called)
 
 
-def _named(raw: msgspec.Raw) -> dict[str, Any]:
+def _named(raw: msgspec.Raw) -> Iterable[Json]:
     try:
-        return msgspec.structs.asdict(_decode_named(raw))
+        return msgspec.structs.astuple(_decode_named(raw))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return names if isinstance(names := _loaded(raw), dict) else {}
+        return named(_loaded(raw))
 
 
 def _loaded(raw: msgspec.Raw) -> Json:
