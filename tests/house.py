@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_738
+MOST_LINES = 42_694
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 788,
@@ -68,9 +68,9 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/usage": 436,
     "store": 96,
     "store/find": 925,
-    "store/index": 1_420,
+    "store/index": 1_402,
     "store/own": 268,
-    "store/read": 763,
+    "store/read": 737,
     "store/system": 151,
     "store/write": 1_973,
     "tui": 374,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BULK_BYTES = 64 * 1024 * 1024
 """An update that reads at least this number of bytes uses several processes."""
+SHARED_BYTES = 32 * 1024 * 1024
+"""Larger files are read by the writing process alone."""
 WORN_SHARE = 1 / 3
 """The index is rebuilt if more than this share of its texts belongs to deleted or rewritten files."""
 
@@ -157,9 +159,11 @@ class Index:
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
                 set_tools(self.connection, tools)
-            if changed and may_fork and total >= BULK_BYTES:
-                self._update_in_bulk(changed, known, tools, progress)
-            elif changed:
+            if may_fork and total >= BULK_BYTES:
+                # The texts of a file that another process reads are in memory at once.
+                self._update_in_bulk([file for file in changed if file.size <= SHARED_BYTES], known, tools, progress)
+                changed = [file for file in changed if file.size > SHARED_BYTES]
+            if changed:
                 self._update_one_by_one(changed, known, tools, progress, total)
 
     def _update_one_by_one(
@@ -172,13 +176,13 @@ class Index:
     ) -> None:
         from sessionbrowse.store.index.texts import GrowingTexts
         from sessionbrowse.store.index.usage_tables import read_usage
-        from sessionbrowse.store.index.writer import FileReader, put
+        from sessionbrowse.store.index.writer import FileReader, Pauses, put
 
         run = self.connection.execute
         unread = 0
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
             first_id = self._take_ids(len(changed))
-            reader = FileReader(growing.writers, tools=tools)
+            reader, pauses = FileReader(growing.writers, tools=tools), Pauses()
             last = len(changed) - 1
             run("BEGIN IMMEDIATE")
             for number, file in enumerate(changed):
@@ -195,7 +199,7 @@ class Index:
                 if stored is not None:
                     put(self.connection, stored)
                 unread += unread_bytes(old, file)
-                if number < last and not reader.is_due():
+                if number < last and not pauses.is_over():
                     continue
                 growing.commit(is_last=number == last)
                 if number == last:
@@ -213,23 +217,24 @@ class Index:
         progress: Callable[[UpdateProgress], None],
     ) -> None:
         from sessionbrowse.store.index.texts import GrowingTexts
-        from sessionbrowse.store.index.writer import put, read_in_processes
+        from sessionbrowse.store.index.writer import Pauses, put, read_in_processes
 
         run = self.connection.execute
         done = read = 0
         total = sum(file.size for file in changed)
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
-            # If texts were deleted, the engine's writer is open. This commit closes it: it would not survive the fork,
-            # and would drop the adopted segments.
+            # If texts were deleted, the engine's writer is open. This commit closes it: it would not survive the fork.
             run("BEGIN IMMEDIATE")
             growing.commit(is_last=False)
             run("COMMIT")
             first_id = self._take_ids(len(changed))
             numbered = [(file, first_id + number) for number, file in enumerate(changed)]
-            for made, stored in read_in_processes(self.directory, numbered, tools=tools):
-                run("BEGIN IMMEDIATE")
-                for kind, name in made.items():
-                    growing.adopt(kind, name)
+            pauses = Pauses()
+            run("BEGIN IMMEDIATE")
+            for texts, stored in read_in_processes(numbered, tools=tools):
+                for kind, documents in texts.items():
+                    for document in documents:
+                        growing.writers[kind].add(document)
                 for each in stored:
                     done += 1
                     if each is not None:
@@ -237,14 +242,19 @@ class Index:
                         if each.row.path in known:
                             self._forget(known[each.row.path])
                         put(self.connection, each)
-                run("COMMIT")
-                progress(UpdateProgress(done, len(changed), read, total))
-            run("BEGIN IMMEDIATE")
+                if pauses.is_over():
+                    growing.commit(is_last=False)
+                    run("COMMIT")
+                    progress(UpdateProgress(done, len(changed), read, total))
+                    run("BEGIN IMMEDIATE")
             for row in [known[file.path] for file in changed if file.path in known]:
                 self._forget(row)
             run("DELETE FROM forgotten WHERE file >= ?", (first_id,))
-            growing.commit(is_last=True, merge=True)
+            growing.commit(is_last=True)
             run("COMMIT")
+            # Rows of several processes come in any order, which leaves pages half empty.
+            with suppress(sqlite3.OperationalError):
+                run("VACUUM")
         run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _take_ids(self, count: int) -> int:

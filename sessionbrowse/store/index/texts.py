@@ -39,12 +39,15 @@ _ANALYSER = "words"
 _PATIENCE, _PAUSE_S = 50, 0.01
 """Number of attempts to open texts that another process changes meanwhile, and seconds between two attempts."""
 
-META, _MANAGED = "meta.json", ".managed.json"
-"""Files of the engine in a text directory: the list of segments, and the list of files that the engine may delete."""
+META = "meta.json"
+"""The file of the engine in a text directory that lists its segments."""
 _FOOTER_END = 8
 
 Stamps = list[tuple[str, int, int, int, int, int]]
 """For each file: name, size in bytes, mtime and ctime in ns, inode, and checksum (CRC-32) of the content."""
+
+Document = tuple[int, int, int, str, str]
+"""The values of an entry for the engine: the file's id, the entry's number, its role, and its two texts."""
 
 T = TypeVar("T")
 
@@ -99,20 +102,19 @@ class TextWriter:
         self._writer: Any = None
         self._schema = _schema(self._module) if self._module is not None else None
 
-    def add(self, file: int, entry: int, role: str, said: str, done: str) -> None:
+    def add(self, document: Document) -> None:
         """Add the document of an entry."""
         if self._module is None:
             return
-        document = self._module.Document()
-        document.add_unsigned("file", file)
-        document.add_unsigned("entry", entry)
-        document.add_unsigned("role", role_code(role))
-        for field, text in (("said", said), ("done", done)):
+        made = self._module.Document()
+        for field, value in zip(("file", "entry", "role"), document, strict=False):
+            made.add_unsigned(field, value)
+        for field, text in zip(("said", "done"), document[3:], strict=True):
             if text:
-                document.add_text(field, engine_text(text))
+                made.add_text(field, text)
         # A writer whose thread got no memory refuses every further document.
-        with _writing():
-            self.open().add_document(document)
+        with _WRITING:
+            self.open().add_document(made)
 
     def delete(self, files: Iterable[int]) -> None:
         """Delete the documents of some files."""
@@ -120,7 +122,7 @@ class TextWriter:
             wanted = list(files) if self._writer is not None else self._held(list(files))
             if wanted:
                 query = self._module.Query.term_set_query(self._schema, "file", wanted)
-                with _writing():
+                with _WRITING:
                     self.open().delete_documents_by_query(query)
 
     def commit(self) -> bytes | None:
@@ -132,7 +134,7 @@ class TextWriter:
         if self._writer is None:
             return stamps_of(self._path.parent, self.name) if self._module is None else None
         writer, self._writer = self._writer, None
-        with _writing():
+        with _WRITING:
             writer.commit()
             writer.wait_merging_threads()
         return stamps_of(self._path.parent, self.name)
@@ -154,7 +156,7 @@ class TextWriter:
         if self._writer is None:
             assert self._module is not None
             # An error with an existing directory means damage; with a new one, that it cannot be written.
-            with guarded() if (self._path / META).exists() else _writing():
+            with guarded() if (self._path / META).exists() else _WRITING:
                 self._path.mkdir(mode=0o700, exist_ok=True)
                 index = self._module.Index(self._schema, str(self._path))
                 _register(self._module, index)
@@ -192,29 +194,14 @@ class GrowingTexts:
         for each in self.writers.values():
             each.delete(self._forgotten)
 
-    def commit(self, *, is_last: bool, merge: bool = False) -> None:
-        """Commit the added documents; the caller then commits the transaction of the database.
-
-        With `merge`, the engine also commits directories without additions, and so merges adopted segments.
-        """
+    def commit(self, *, is_last: bool) -> None:
+        """Commit the added documents; the caller then commits the transaction of the database."""
         for each in self.writers.values():
-            if merge and engine(self._directory) is not None:
-                each.open()
             keep(self._connection, each.name, each.commit(), writing=True)
         if is_last:
             self._connection.execute("UPDATE texts SET writing = 0")
         self._connection.executemany("DELETE FROM forgotten WHERE file = ?", [(file,) for file in self._forgotten])
         self._forgotten.clear()
-
-    def adopt(self, kind: str, made: str) -> None:
-        """Move the documents of the directory `made` into the directory of a kind; the caller commits the transaction.
-
-        The segments are moved as files: the engine reads them in any directory with the same schema.
-        """
-        name = self.writers[kind].name
-        if engine(self._directory) is not None:
-            adopt(self._directory / name, self._directory / made)
-        keep(self._connection, name, stamps_of(self._directory, name), writing=True)
 
     def __enter__(self) -> GrowingTexts:
         return self
@@ -225,17 +212,26 @@ class GrowingTexts:
             each.close()
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise OSError(0, f"the texts were not stored: {error}") from error
-    except BaseException as error:
+class _Writing:
+    """Turns errors of the engine into `OSError`; a class, because a generator for each document takes far longer."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, ValueError):
+            raise OSError(0, f"the texts were not stored: {error}") from error
         # The engine panics if the system refuses it a thread.
         if type(error).__name__ == "PanicException":
             raise OSError(0, "the texts were not stored") from error
-        raise
+
+
+_WRITING = _Writing()
+
+
+def document_of(file: int, entry: int, role: str, said: str, done: str) -> Document:
+    """Return the document of an entry."""
+    return file, entry, role_code(role), engine_text(said), engine_text(done)
 
 
 def role_code(role: str) -> int:
@@ -414,32 +410,6 @@ def file_stamps(path: Path, known: dict[tuple[Any, ...], int] | None = None) -> 
             checksum = zlib.crc32(meta) if name == META else _checksum(path / name, check=known is not None)
         found.append((*stamp, checksum))
     return found
-
-
-def adopt(path: Path, made: Path) -> None:
-    """Move the segments of one text directory into another, and remove the first."""
-    if not (made / META).exists():
-        return
-    path.mkdir(mode=0o700, exist_ok=True)
-    adopted = msgspec.json.decode((made / META).read_bytes())
-    held, managed = adopted | {"segments": []}, [META]
-    if (path / META).exists():
-        held, managed = [msgspec.json.decode((path / name).read_bytes()) for name in (META, _MANAGED)]
-    ids = _segment_ids(adopted)
-    moved = [name for name in os.listdir(made) if name.partition(".")[0] in ids]
-    segments, opstamp = held["segments"] + adopted["segments"], max(held["opstamp"], adopted["opstamp"])
-    # The files are listed before they are moved, so that the engine later deletes those that a killed process moved.
-    _write(path / _MANAGED, managed + moved)
-    for name in moved:
-        os.replace(made / name, path / name)
-    _write(path / META, held | {"segments": segments, "opstamp": opstamp})
-    remove_tree(made)
-
-
-def _write(path: Path, value: Any) -> None:
-    temporary = path.with_name("adopted.tmp")
-    temporary.write_bytes(msgspec.json.encode(value))
-    os.replace(temporary, path)
 
 
 def _segment_ids(meta: Any) -> set[str]:

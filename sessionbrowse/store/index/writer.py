@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -15,15 +14,14 @@ from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.builder import EntryText, IndexedFile, State, read_for_index, read_growth
 from sessionbrowse.store.index.rows import FileRow, StoredEntries, pack, pack_small, write_row
-from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
+from sessionbrowse.store.index.texts import SAID, TOOLS, Document, TextWriter, document_of
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.summarise import on_its_machine
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 from sessionbrowse.text import without_sequences
 
-COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
-"""The entries read so far are committed after this number of entries with text, or this number of seconds."""
-
+COMMIT_SECONDS = 1.0
+"""The entries read in the first second are committed; the pauses until the next commits grow."""
 
 MOST_CHARACTERS = 1024 * 1024
 """Maximum number of characters of an entry's text that are indexed."""
@@ -50,25 +48,42 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
     write_row(connection, stored.row, stored.packed_row)
 
 
-class FileReader:
-    """Reads files for the index, and passes their texts to the writers of the text directories, by kind."""
+class Pauses:
+    """The pauses between commits: the entries read so far become searchable at each."""
 
-    def __init__(self, texts: Mapping[str, TextWriter], *, tools: bool) -> None:
-        self._tools = tools
-        self._texts = texts
-        self._identity = 0
-        self._documents = 0
+    def __init__(self) -> None:
         self._begin = time.monotonic()
         self._due = self._begin + COMMIT_SECONDS
 
-    def is_due(self) -> bool:
-        """Return True and reset the counters if the entries read so far should be committed and become searchable."""
+    def is_over(self) -> bool:
+        """Return True if the entries read so far should be committed; then the next pause begins."""
         now = time.monotonic()
-        is_due = self._documents >= COMMIT_DOCUMENTS or now >= self._due
-        if is_due:
-            # Each commit makes a segment that the engine must merge, so in a long update the pauses double.
-            self._documents, self._due = 0, now + max(COMMIT_SECONDS, now - self._begin)
-        return is_due
+        is_over = now >= self._due
+        if is_over:
+            # Each commit makes a segment that the engine must merge, so in a long update the pauses grow.
+            self._due = now + max(COMMIT_SECONDS, 2 * (now - self._begin))
+        return is_over
+
+
+class Collected:
+    """Documents that another process gives to the engine; `FileReader` calls its methods like a `TextWriter`'s."""
+
+    def __init__(self) -> None:
+        self.documents: list[Document] = []
+        self.add = self.documents.append
+
+    def delete(self, files: Container[int]) -> None:
+        """Drop the documents of some files."""
+        self.documents[:] = [document for document in self.documents if document[0] not in files]
+
+
+class FileReader:
+    """Reads files for the index, and passes their texts to the writers of the text directories, by kind."""
+
+    def __init__(self, texts: Mapping[str, TextWriter | Collected], *, tools: bool) -> None:
+        self._tools = tools
+        self._texts = texts
+        self._identity = 0
 
     def whole(self, file: FoundFile, identity: int) -> Stored | None:
         """Read a whole file; return the values to store, None if it cannot be read or stored."""
@@ -115,12 +130,12 @@ class FileReader:
         return None
 
     def _take_text(self, text: EntryText) -> None:
-        self._documents += 1
-        said, done, tools = (without_sequences(one[:MOST_CHARACTERS]) for one in (text.said, text.done, text.tools))
+        texts = text.said, text.done, text.tools
+        said, done, tools = [without_sequences(one[:MOST_CHARACTERS]) if one else "" for one in texts]
         if said or done:
-            self._texts[SAID].add(self._identity, text.index, text.role, said, done)
+            self._texts[SAID].add(document_of(self._identity, text.index, text.role, said, done))
         if tools:
-            self._texts[TOOLS].add(self._identity, text.index, text.role, f"{said}\n{tools}", "")
+            self._texts[TOOLS].add(document_of(self._identity, text.index, text.role, f"{said}\n{tools}", ""))
 
     def _restart(self) -> None:
         for texts in self._texts.values():
@@ -128,34 +143,21 @@ class FileReader:
 
 
 def read_in_processes(
-    directory: Path, files: Sequence[tuple[FoundFile, int]], *, tools: bool
-) -> Iterator[tuple[dict[str, str], list[Stored | None]]]:
-    """Read files in several processes; yield new text directories, by kind, and the rows of the files in them.
+    files: Sequence[tuple[FoundFile, int]], *, tools: bool
+) -> Iterator[tuple[dict[str, list[Document]], list[Stored | None]]]:
+    """Read files in several processes; yield documents, by kind, and the values to store of the files in them.
 
-    `files` are pairs of a file and its id. The directories contain the documents of the yielded files and no others.
+    `files` are pairs of a file and its id.
     """
     sizes = [file.size for file, _ in files]
-    kinds = (SAID, TOOLS) if tools else (SAID,)
-    writers: dict[str, TextWriter] = {}
-    stored: list[Stored | None] = []
-    reader = FileReader(writers, tools=tools)
 
-    def work(chunk: list[int]) -> tuple[dict[str, str], list[Stored | None]] | None:
-        # Each process writes into directories of its own, because the engine does not work after a fork.
-        if not writers:
-            writers.update({kind: TextWriter(directory, new_name(directory, kind)) for kind in kinds})
-        stored.extend([reader.whole(*files[index]) for index in chunk])
-        return finish() if reader.is_due() else None
+    def work(chunk: list[int]) -> tuple[dict[str, list[Document]], list[Stored | None]]:
+        texts = {kind: Collected() for kind in ((SAID, TOOLS) if tools else (SAID,))}
+        reader = FileReader(texts, tools=tools)
+        stored = [reader.whole(*files[index]) for index in chunk]
+        return {kind: each.documents for kind, each in texts.items()}, stored
 
-    def finish() -> tuple[dict[str, str], list[Stored | None]]:
-        for writer in writers.values():
-            writer.commit()
-        answer = {kind: writer.name for kind, writer in writers.items()}, list(stored)
-        writers.clear()
-        stored.clear()
-        return answer
-
-    return fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish)
+    return fork_map(chunked(sizes), work, workers_for(sum(sizes)))
 
 
 def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> FileRow:

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +28,10 @@ _TICKET = 4
 _HEAD = 8
 """Size in bytes of the length prefix of each answer that a forked process sends."""
 _PIECE = 256 * 1024
+_PIPE_BYTES = 1024 * 1024
+"""Size of the pipe for answers, where the system allows it; by default 64 KiB."""
+_MOST_UNSENT = 4 * 1024 * 1024
+"""A forked process with more bytes of answers waits until the other takes them."""
 
 Answer = Any
 
@@ -78,22 +82,15 @@ def chunked(sizes: Sequence[int]) -> list[list[int]]:
     return chunks
 
 
-def fork_map(
-    chunks: Sequence[list[int]],
-    work: Callable[[list[int]], Answer | None],
-    workers: int,
-    finish: Callable[[], Answer | None] = lambda: None,
-) -> Iterator[Answer]:
+def fork_map(chunks: Sequence[list[int]], work: Callable[[list[int]], Answer], workers: int) -> Iterator[Answer]:
     """Yield `work(chunk)` for every chunk in any order, computed by `workers` processes (this one included).
 
-    If `work` returns None, the next answer of the same process covers this chunk too. `finish` is called in every
-    process after its last chunk, and returns the last answer of the process. If a forked process dies or raises, this
-    process computes the chunks without an answer again, and calls `finish` again.
+    If a forked process dies or raises, this process computes the chunks without an answer again.
     """
-    done: set[int] = set()
     if workers <= 1 or len(chunks) < 2:
-        yield from filter(_is_answer, _worked(chunks, range(len(chunks)), work, finish, done))
+        yield from map(work, chunks)
         return
+    done: set[int] = set()
     tickets, feeding = os.pipe()
     os.write(feeding, b"".join(number.to_bytes(_TICKET, "little") for number in range(len(chunks))))
     os.close(feeding)
@@ -101,18 +98,19 @@ def fork_map(
     try:
         for _ in range(workers - 1):
             try:
-                children.append(_start(chunks, work, tickets, finish))
+                children.append(_start(chunks, work, tickets))
             except OSError:
                 break
-        for answer in _worked(chunks, _drawn(tickets), work, finish, done):
-            if answer is not None:
-                yield answer
+        for number in _drawn(tickets):
+            done.add(number)
+            yield work(chunks[number])
             for child in children:
                 yield from _received(child, done, wait=False)
         for child in children:
             yield from _received(child, done, wait=True)
-        undone = [number for number in range(len(chunks)) if number not in done]
-        yield from filter(_is_answer, _worked(chunks, undone, work, finish, done)) if undone else ()
+        for number, chunk in enumerate(chunks):
+            if number not in done:
+                yield work(chunk)
     finally:
         os.close(tickets)
         for child in children:
@@ -122,37 +120,12 @@ def fork_map(
             os.waitpid(child.process, 0)
 
 
-def _worked(
-    chunks: Sequence[list[int]],
-    numbers: Iterable[int],
-    work: Callable[[list[int]], Answer | None],
-    finish: Callable[[], Answer | None],
-    done: set[int],
-) -> Iterator[Answer | None]:
-    """Yield the answer (or None) for each chunk, then that of `finish`; add the answered chunks' numbers to `done`."""
-    answered: set[int] = set()
-    for number in numbers:
-        answered.add(number)
-        answer = work(chunks[number])
-        if answer is not None:
-            done |= answered
-        yield answer
-    answer = finish()
-    done |= answered
-    yield answer
+def _start(chunks: Sequence[list[int]], work: Callable[[list[int]], Answer], tickets: int) -> _Child:
+    import fcntl
 
-
-def _is_answer(answer: Answer | None) -> bool:
-    return answer is not None
-
-
-def _start(
-    chunks: Sequence[list[int]],
-    work: Callable[[list[int]], Answer | None],
-    tickets: int,
-    finish: Callable[[], Answer | None],
-) -> _Child:
     answers, answering = os.pipe()
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(answering, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     parent = os.getpid()
     process = os.fork()
     if process:
@@ -162,17 +135,15 @@ def _start(
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
-        # The parent reads answers only between its own chunks; a full pipe must not block this process meanwhile.
-        os.set_blocking(answering, False)
-        unsent, done, sent = bytearray(), set[int](), set[int]()
-        for answer in _worked(chunks, _drawn(tickets), work, finish, done):
+        unsent = bytearray()
+        for number in _drawn(tickets):
+            packed = pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL)
             if os.getppid() != parent:
                 # The parent was killed: this process must exit, because it would keep the parent's file locks.
                 os._exit(status)
-            if answer is not None:
-                packed = pickle.dumps((done - sent, answer), pickle.HIGHEST_PROTOCOL)
-                sent |= done
-                unsent += len(packed).to_bytes(_HEAD, "little") + packed
+            unsent += len(packed).to_bytes(_HEAD, "little") + packed
+            # The parent reads answers only between its own chunks; a full pipe must not block this process meanwhile.
+            os.set_blocking(answering, len(unsent) > _MOST_UNSENT)
             _send(answering, unsent)
         os.set_blocking(answering, True)
         _send(answering, unsent)
@@ -200,9 +171,9 @@ def _received(child: _Child, done: set[int], *, wait: bool) -> Iterator[Answer]:
             held = child.received
             held += piece
             while len(held) >= _HEAD and len(held) >= (end := _HEAD + int.from_bytes(held[:_HEAD], "little")):
-                numbers, answer = pickle.loads(held[_HEAD:end])
+                number, answer = pickle.loads(held[_HEAD:end])
                 del held[:end]
-                done |= numbers
+                done.add(number)
                 yield answer
 
 

@@ -291,7 +291,7 @@ def test_the_first_sessions_depend_neither_on_the_limit_nor_on_the_directories(t
             if name == "several":
                 patch.setattr("sessionbrowse.store.index.index.BULK_BYTES", 1)
                 patch.setattr("sessionbrowse.store.index.writer.workers_for", lambda total: 3)
-                patch.setattr("sessionbrowse.store.index.writer.COMMIT_DOCUMENTS", 20)
+                patch.setattr("sessionbrowse.store.index.writer.COMMIT_SECONDS", 0.0)
                 patch.setattr("sessionbrowse.store.read.worker_processes.CHUNK_BYTES", 500)
             update_index(scope, index, processes=True)
         searchers.append(Searcher(take_snapshot(scope, index), index))

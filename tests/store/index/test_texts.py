@@ -321,10 +321,10 @@ def test_texts_in_a_directory_without_write_permission_are_used(tmp_path: Path) 
 def test_numbers_in_documents_have_no_sign_and_deletion_is_seen(tmp_path: Path) -> None:
     writer = texts.TextWriter(tmp_path, "text-x")
     for file in (1, 2):
-        writer.add(file, 0, "user", "hello", "")
+        writer.add(texts.document_of(file, 0, "user", "hello", ""))
     writer.commit()
     for file in (3, 4):
-        writer.add(file, 7, "assistant", "", "src/hello.py")
+        writer.add(texts.document_of(file, 7, "assistant", "", "src/hello.py"))
     writer.delete([2, 4])
     writer.commit()
     module = texts.engine(tmp_path)
