@@ -34,10 +34,10 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_694
+MOST_LINES = 42_681
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
-    "agents": 788,
+    "agents": 787,
     "cli": 882,
     "cli/commands": 2_087,
     "demo": 67,
@@ -47,7 +47,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/clean": 1_672,
     "model/context": 1_300,
     "model/convert": 560,
-    "model/foreign": 1_254,
+    "model/foreign": 1_253,
     "model/listing": 1_005,
     "model/search": 911,
     "model/session": 781,
@@ -70,7 +70,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "store/find": 925,
     "store/index": 1_402,
     "store/own": 268,
-    "store/read": 737,
+    "store/read": 726,
     "store/system": 151,
     "store/write": 1_973,
     "tui": 374,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar
 
 from msgspec import UNSET, Raw, field
+from msgspec.structs import astuple
 
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.foreign.claude_records import (
@@ -65,12 +65,12 @@ _NEAR = 1000
 """The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 
 
-def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Translated:
-    """Translate the lines of a Claude Code transcript; the file `path` itself is not read.
+def claude(content: bytes, path: str = "", *, brief: bool = False) -> Translated:
+    """Translate the content of a Claude Code transcript; the file `path` itself is not read.
 
     With `brief`, a sketch replaces the entries where that is possible, which is faster.
     """
-    transcript = _Transcript(lines, path)
+    transcript = _Transcript(content, path)
     return transcript.translated(transcript.header, transcript.name(), brief=brief)
 
 
@@ -81,6 +81,7 @@ class _Answer(Step, gc=False):
     """
 
     results: list[ClaudeRecord] = field(default_factory=list)
+    told: AnswerUsage | None = None
     end: int = ROOT
 
 
@@ -90,8 +91,8 @@ class _Transcript(Reading):
     agent = "claude"
     source: ClassVar[Object] = {"api": "anthropic-messages", "provider": "anthropic"}
 
-    def __init__(self, lines: Iterable[bytes], path: str) -> None:
-        super().__init__(Records(lines, ClaudeRecord, is_record))
+    def __init__(self, content: bytes, path: str) -> None:
+        super().__init__(Records(content, ClaudeRecord, is_record))
         self._path = path
         self._found: list[ClaudeRecord] = self.records.found
         # Claude Code names a session by its file.
@@ -152,7 +153,7 @@ class _Transcript(Reading):
                     record.kind = "further"
                 answer.content.append(record)
                 # Each record repeats the usage so far, so the last one is that of the answer.
-                answer.usage = message.usage or answer.usage
+                answer.told = message.usage or answer.told
                 answer.stop = message.stop_reason or ""
                 if record.isAbortedMidStream:
                     self._aborted.add(key)
@@ -241,10 +242,7 @@ class _Transcript(Reading):
 
     def _first(self, record: ClaudeRecord) -> ClaudeRecord:
         """Return the first record of the answer to which a record belongs; other records themselves."""
-        if not record.answer:
-            return record
-        first: ClaudeRecord = self._answers[record.answer].line
-        return first
+        return self._answers[record.answer].line if record.answer else record
 
     # ---- making steps
 
@@ -276,6 +274,7 @@ class _Transcript(Reading):
         self.add(answer, self._parent(first))
         first.entry = self.at
         answer.model = first.message.model
+        answer.usage = astuple(answer.told) if answer.told is not None else None
         reason = STOP_REASONS.get(answer.stop, "toolUse" if answer.has_calls else "stop")
         answer.stop = "aborted" if first.answer in self._aborted else reason
         for record in answer.results:
@@ -344,12 +343,6 @@ class _Transcript(Reading):
         if role == "toolResult" and step.content:
             return f"{uuid}:{step.content}"
         return f"{uuid}:context" if role == "context" and step.line.kind == "prompt" else str(uuid)
-
-    def usage(self, step: Step) -> tuple[int, ...] | None:
-        used: AnswerUsage | None = step.usage
-        if used is None:
-            return None
-        return used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens
 
     def message(self, step: Step) -> Object:
         record = step.line

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from operator import add
 from typing import ClassVar
 
 from sessionbrowse.model.foreign.codex_items import (
+    INJECTED,
     NO_PAYLOAD,
     Counts,
     Line,
@@ -23,7 +23,6 @@ from sessionbrowse.model.foreign.codex_items import (
     call_name,
     complete,
     event_text,
-    is_injected,
     is_record,
     meta_of,
     output_blocks,
@@ -55,21 +54,20 @@ REQUEST_HEADING = "## My request for Codex:"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIRECTORY = re.compile(r"<cwd>(.*?)</cwd>|working directory: (.*)")
 _ENDS = frozenset({"task_complete", "turn_aborted", "turn_complete"})
-_NO_COUNTS = Counts()
 _ANSWER = frozenset({"text", "reasoning", "call"})
 _PASSED = frozenset({"passed", "repeated", "copied", "head", "named"})
 _UNREAD = _PASSED | {"count", "turn"}
 
 
 def codex(
-    lines: Iterable[bytes], path: str = "", *, name: str | None = None, title: str | None = None, brief: bool = False
+    content: bytes, path: str = "", *, name: str | None = None, title: str | None = None, brief: bool = False
 ) -> Translated:
-    """Translate the lines of a Codex rollout; the file `path` itself is not read.
+    """Translate the content of a Codex rollout; the file `path` itself is not read.
 
     `name` is the name in Codex's index of names, `title` that in its database, which counts last. With `brief`, a
     sketch replaces the entries where that is possible, which is faster.
     """
-    rollout = _Rollout(lines, path)
+    rollout = _Rollout(content, path)
     return rollout.translated(rollout.header(), rollout.name(name, title), brief=brief)
 
 
@@ -79,8 +77,8 @@ class _Rollout(Reading):
     agent = "codex"
     source: ClassVar[Object] = {"api": "openai-codex-responses", "provider": "openai-codex"}
 
-    def __init__(self, lines: Iterable[bytes], path: str) -> None:
-        super().__init__(Records(lines, Line, is_record))
+    def __init__(self, content: bytes, path: str) -> None:
+        super().__init__(Records(content, Line, is_record))
         self._lines: list[Line] = self.records.found
         for line in [line for line in self._lines if line.payload is NO_PAYLOAD]:
             complete(line)
@@ -141,7 +139,7 @@ class _Rollout(Reading):
             named = line.payload.content_item_kinds
             is_named = isinstance(named, list) and "user.text" in named
             # The event of a prompt is in the next line, which the program may not have written yet.
-            is_own = (not events or after is None) and not is_injected(line)
+            is_own = (not events or after is None) and not text.startswith(INJECTED)
             line.part = "prompt" if told is not None or is_named or is_own else "note"
             if told is not None:
                 told.part, line.words = "passed", (event_text(told) or "").strip()
@@ -271,7 +269,7 @@ class _Rollout(Reading):
         info = line.payload.info
         if info is None or info.total_token_usage is None or info.total_token_usage == self._total:
             return
-        self._total, last = info.total_token_usage, info.last_token_usage or _NO_COUNTS
+        self._total, last = info.total_token_usage, info.last_token_usage or Counts()
         cached = last.cached_input_tokens
         used = max(0, last.input_tokens - cached), last.output_tokens, cached, 0, last.reasoning_output_tokens
         if line.is_copied:

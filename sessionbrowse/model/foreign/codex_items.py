@@ -23,7 +23,7 @@ from sessionbrowse.model.foreign.translated import (
     usual_fields,
 )
 
-_INJECTED = (
+INJECTED = (
     "<environment_context>",
     "# AGENTS.md instructions",
     "<user_instructions>",
@@ -177,21 +177,17 @@ class Line(RawLine, kw_only=True, gc=False):
         return payload if isinstance(payload, dict) else whole
 
 
-class _Head(Struct):
-    payload: Meta
-
-
 class _Copied(Struct):
     payload: Raw
 
 
-_decode_head, _decode_copied = Decoder(_Head).decode, Decoder(_Copied).decode
+_decode_meta, _decode_copied = Decoder(Meta).decode, Decoder(_Copied).decode
 _decode_text, _decode_raw = Decoder(str).decode, Decoder(Raw).decode
 
 
 def meta_of(line: Line) -> Meta:
     try:
-        return _decode_head(line.raw).payload
+        return _decode_meta(_decode_copied(line.raw).payload)
     except REFUSALS:
         return usual_fields(line.item(), Meta)
 
@@ -216,10 +212,6 @@ def event_text(line: Line) -> str | None:
         return line.payload.message
     item = line.payload.item
     return said(item.content) if line.payload.type == "item_completed" and item and item.type == "UserMessage" else None
-
-
-def is_injected(line: Line) -> bool:
-    return said(line.payload.content).lstrip().startswith(_INJECTED)
 
 
 def said(content: str | list[SaidPart] | None) -> str:

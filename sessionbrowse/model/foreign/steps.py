@@ -29,7 +29,8 @@ class Step(Struct, gc=False):
     """An entry to be made from a line, below the step at the position `parent`.
 
     `role` is that of a message, "compaction", "usage", "unknown", or the kind of a note. `content` is what the entry is
-    made from. An answer has `model`, `stop` (its reason to stop), `has_calls`, and its usage.
+    made from. An answer has `model`, `stop` (its reason to stop), `has_calls`, and `usage`: its tokens of input and
+    output, read from the cache, written to it, and perhaps of reasoning.
     """
 
     role: str
@@ -39,7 +40,7 @@ class Step(Struct, gc=False):
     model: str = ""
     stop: str = "stop"
     has_calls: bool = False
-    usage: Any = None
+    usage: tuple[int, ...] | None = None
 
 
 class Reading(ABC):
@@ -82,11 +83,6 @@ class Reading(ABC):
     @abstractmethod
     def key(self, step: Step) -> str:
         """Return a text that usually only this step of the session has, and keeps when the file grows."""
-
-    def usage(self, step: Step) -> tuple[int, ...] | None:
-        """Return the tokens of an answer: input, output, read from the cache, written to it, perhaps reasoning."""
-        used: tuple[int, ...] | None = step.usage
-        return used
 
     @abstractmethod
     def message(self, step: Step) -> Object:
@@ -146,7 +142,7 @@ class Reading(ABC):
             messages=sum(map(_MESSAGES.__contains__, [step.role for step in steps])),
             first=next(filter(None, texts), None),
             active_ms=newest_ms([step.line.timestamp for step in (*prompts, *answers)]),
-            tokens=sum([sum(used[:4]) for used in map(self.usage, answers) if used]),
+            tokens=sum([sum(step.usage[:4]) for step in answers if step.usage]),
             model=model_name(self.source["provider"], model) if model else None,
             status=status_after(end.role, end.stop, end.has_calls) if end is not None else None,
         )
@@ -165,7 +161,7 @@ class Reading(ABC):
                 entry |= fields
                 entry["firstKeptEntryId"] = made[kept]["id"] if kept != ROOT else own
             elif step.role == "usage":
-                entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(self.usage(step))}
+                entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(step.usage)}
             elif step.role == "unknown":
                 self.unread[UNKNOWN + step.content] += 1
                 entry |= {"type": "custom", "customType": f"{self.agent}.{step.content}", "data": step.line.item()}
@@ -181,8 +177,8 @@ class Reading(ABC):
         message = {"role": step.role, **self.message(step)}
         if step.role == "assistant":
             message |= self.source | {"model": step.model, "stopReason": step.stop}
-            if (used := self.usage(step)) is not None:
-                message["usage"] = _usage(used)
+            if step.usage is not None:
+                message["usage"] = _usage(step.usage)
         return {**message, "timestamp": moment_of(step.line.timestamp) or 0}
 
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from itertools import accumulate
 from typing import Annotated, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_object, loads
-from sessionbrowse.model.listing.bulk_lines import decode_each
+from sessionbrowse.format.ordinary_line import REFUSALS
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
 
@@ -27,6 +26,7 @@ MISSING_PARENT = "missing parent"
 _DATA_URL = re.compile(r"data:([\w/+.-]+);base64,(.*)", re.DOTALL)
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _NAME_BYTES = 1024
+_BRACE = ord("{")
 _MOST_PLACES = 1000
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
@@ -70,19 +70,25 @@ class Translated(Struct, frozen=True, kw_only=True):
         header = {**self.header, **{key: value for key, value in told.items() if value}}
         bare = {key: value for key, value in header.items() if key != "title"}
         yield as_bytes(header).ljust(len(as_bytes(bare)) + _NAME_BYTES) + b"\n"
-        yield from [line + b"\n" for line in self.bad_lines]
-        yield from [as_bytes(entry) + b"\n" for entry in self.made]
+        yield from [line + b"\n" for line in (*self.bad_lines, *map(as_bytes, self.made))]
         yield from [self.torn] if self.torn else []
 
 
 class RawLine(Struct, kw_only=True, gc=False):
     """A line of a file, decoded only to the fields that decide its kind.
 
-    The names of `number` and `raw` (the whole line) begin with a blank, so that no key of the file sets them.
+    `number` is its position among the lines, from 0. It begins at byte `at` of `file`, the file's content. The names of
+    these fields begin with a blank, so that no key of the file sets them.
     """
 
     number: int = field(default=0, name=" number")
-    raw: bytes = field(default=b"", name=" raw")
+    at: int = field(default=0, name=" at")
+    file: bytes = field(default=b"", name=" file")
+
+    @property
+    def raw(self) -> bytes:
+        """The whole line, with its newline if it has one."""
+        return self.file[self.at : self.file.find(b"\n", self.at) + 1 or None]
 
     def whole(self) -> Object:
         """Return all fields of the line, as an opened session needs them."""
@@ -97,44 +103,60 @@ Line = TypeVar("Line", bound=RawLine)
 
 
 class Records(Generic[Line]):
-    """The records in the lines of a file, decoded as structs. Lines without a record are in `bad`.
+    """The records in a file's content, decoded as structs. Lines without a record are in `bad`.
 
     Lines whose fields have unusual types are decoded again, without these fields. `is_record` returns True if an object
     is a record; it is called only for damaged lines, such as a line with two records, or with a record after an
     unfinished one.
     """
 
-    def __init__(self, lines: Iterable[bytes], struct: type[Line], is_record: Callable[[Object], bool]) -> None:
+    def __init__(self, content: bytes, struct: type[Line], is_record: Callable[[Object], bool]) -> None:
         self.found: list[Line] = []
         self.bad: list[bytes] = []
         self.torn = b""
         self.places: list[tuple[int, int]] = []
-        raws = list(lines)
-        values, refused = decode_each(raws, _decoder(struct).decode, None)
-        for value, raw, number in zip(values, raws, range(len(raws)), strict=True):
-            if value is not None:
-                value.number = number
-                value.raw = raw
-        if not refused:
-            self.found = values
-            return
-        numbers: list[int] = []
-        for number, value in enumerate(values):
+        if not self._decode_all(content, struct):
+            self._decode_each(content, struct, is_record)
+
+    def _decode_all(self, content: bytes, struct: type[Line]) -> bool:
+        """Decode all lines at once; return False, without a result, if not every line is one usual record."""
+        try:
+            found = _decoder(struct).decode_lines(content)
+        except REFUSALS:
+            return False
+        begin = end = 0
+        size, find = len(content), content.find
+        for number, value in enumerate(found):
+            begin, end = end, find(b"\n", end) + 1 or size
+            # The decoder skips empty lines, and takes several values from one line.
+            if begin == end or content[begin] != _BRACE:
+                return False
+            value.number, value.at, value.file = number, begin, content
+        self.found = found if end == size else []
+        return end == size
+
+    def _decode_each(self, content: bytes, struct: type[Line], is_record: Callable[[Object], bool]) -> None:
+        decode, at = _decoder(struct).decode, 0
+        for number, raw in enumerate(content.split(b"\n")):
             if self.torn:
                 self.bad.append(self.torn)
                 self.torn = b""
-            if value is not None:
-                self.found.append(value)
-                continue
-            self._take_odd(number, raws[number], struct, is_record)
-            numbers += [number] * (len(self.bad) + bool(self.torn) - len(numbers))
-        sizes = [0, *accumulate(len(raw.rstrip(b"\n")) + 1 for raw in raws[: numbers[-1]])] if numbers else []
-        self.places = [(number + 1, sizes[number]) for number in numbers[:_MOST_PLACES]]
+            try:
+                self._take(decode(raw), number, at, content)
+            except REFUSALS:
+                self._take_odd(number, raw, struct, is_record)
+            told = len(self.bad) + bool(self.torn)
+            self.places += [(number + 1, at)] * min(told - len(self.places), _MOST_PLACES - len(self.places))
+            at += len(raw) + 1
+
+    def _take(self, record: Line, number: int, at: int, content: bytes) -> None:
+        record.number, record.at, record.file = number, at, content
+        self.found.append(record)
 
     def _take_odd(self, number: int, line: bytes, struct: type[Line], is_record: Callable[[Object], bool]) -> None:
         content = line.strip(MARGIN)
         if not content:
-            self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
+            self.bad += [line.rstrip(b"\r")] if b"\0" in line else []
             return
         try:
             values, is_whole = [(content, loads(content))], True
@@ -143,9 +165,7 @@ class Records(Generic[Line]):
             values = [(as_bytes(one), one) for one in salvaged]
         for raw, value in values:
             if isinstance(value, dict):
-                made = usual_fields(value, struct)
-                made.number, made.raw = number, raw
-                self.found.append(made)
+                self._take(usual_fields(value, struct), number, 0, raw)
             else:
                 self.bad.append(raw)
         self.torn = b"" if is_whole else content

@@ -165,7 +165,7 @@ def _copy_lines(
         # A line without a record becomes an empty line, because the ids of entries are made from line numbers.
         masked = [masker.line(line + b"\n").line for line in content.removesuffix(b"\n").split(b"\n")]
         lines = [line or b"\n" for line in masked]
-        made = translate(session.agent, b"".join(lines).split(b"\n"), file.path)
+        made = translate(session.agent, b"".join(lines), file.path)
         if [entry["id"] for entry in made.entries] != list(session.ids):
             raise RefusedWrite("A mask changes what connects the entries of this session. Nothing was written.")
         if not dry_run:

@@ -21,7 +21,6 @@ from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.store.find.discover import COMPRESSED_SUFFIX
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular, program_of, unreadable
-from sessionbrowse.store.read.translation import split_lines
 from sessionbrowse.text import clean
 
 _SUBAGENT = "agent-"
@@ -155,7 +154,11 @@ def _lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a file without a limit of length, because instructions and images can make them long."""
     try:
         if path.endswith(COMPRESSED_SUFFIX):
-            yield from split_lines(unpacked(path))
+            carried = b""
+            for piece in unpacked(path):
+                *lines, carried = (carried + piece).split(b"\n")
+                yield from lines
+            yield carried
         else:
             with os.fdopen(open_regular(path), "rb") as file:
                 yield from file

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1024 * 1024 * 1024
 """Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
-_BLOCK_BYTES = 128 * 1024
 _KEPT = 4
 
 
@@ -69,10 +67,8 @@ def other_header(path: str, program: str) -> Header:
     return made
 
 
-def translate(
-    agent: str, lines: Iterable[bytes], path: str, names: Names = (None, None), *, brief: bool = False
-) -> Translated:
-    """Translate the given lines of a Claude Code or Codex session; the file `path` itself is not read.
+def translate(agent: str, content: bytes, path: str, names: Names = (None, None), *, brief: bool = False) -> Translated:
+    """Translate the given content of a Claude Code or Codex session; the file `path` itself is not read.
 
     With `brief`, entries have only the content that a list of sessions shows.
     """
@@ -80,8 +76,8 @@ def translate(
     from sessionbrowse.model.foreign.codex import codex
 
     if agent == "claude":
-        return claude(lines, path, brief=brief)
-    return codex(lines, path, name=names[0], title=names[1], brief=brief)
+        return claude(content, path, brief=brief)
+    return codex(content, path, name=names[0], title=names[1], brief=brief)
 
 
 def own_content(path: str, descriptor: int, size: int) -> bytes:
@@ -90,30 +86,13 @@ def own_content(path: str, descriptor: int, size: int) -> bytes:
     Raises:
         Unreadable: the file is compressed, and cannot be unpacked here. OSError: the file cannot be read.
     """
-    return b"".join(_pieces(path, descriptor, size))
-
-
-def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
     if pread(descriptor, len(ZSTD), 0) == ZSTD:
-        yield from unpacked(path)
-        return
+        return b"".join(unpacked(path))
     # Nothing after `size` is read: the agent may be appending to the file meanwhile.
-    for offset in range(0, size, _BLOCK_BYTES):
-        yield pread(descriptor, min(_BLOCK_BYTES, size - offset), offset)
-
-
-def split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file, each with its newline if it has one, without joining all pieces."""
-    carried: list[bytes] = []
-    for piece in pieces:
-        # `BytesIO.readlines` is faster than `bytes.split`, which tests every byte separately.
-        lines = BytesIO(piece).readlines()
-        if carried and lines and lines[0].endswith(b"\n"):
-            lines[0], carried = b"".join((*carried, lines[0])), []
-        if lines and not lines[-1].endswith(b"\n"):
-            carried.append(lines.pop())
-        yield from lines
-    yield from [b"".join(carried)] if carried else []
+    content = pread(descriptor, size, 0)
+    while len(content) < size and (more := pread(descriptor, size - len(content), len(content))):
+        content += more
+    return content
 
 
 def _own_directory(values: Iterable[dict[str, Json]], folder: str) -> str | None:
@@ -144,8 +123,7 @@ def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
     names = _names_of(path, agent)
-    lines = split_lines(_pieces(path, descriptor, status.st_size))
-    return translate(agent, lines, path, names, brief=brief)
+    return translate(agent, own_content(path, descriptor, status.st_size), path, names, brief=brief)
 
 
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:

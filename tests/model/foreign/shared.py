@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from sessionbrowse.format.lines import blocks_with_newlines
+from sessionbrowse.model.foreign import claude as of_claude
+from sessionbrowse.model.foreign import codex as of_codex
 from sessionbrowse.model.foreign.translated import Translated
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder, status_at_end
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
+
+
+def claude(lines: Iterable[bytes], path: str = "", **options: Any) -> Translated:
+    """Translate lines of Claude Code."""
+    return of_claude.claude(joined(lines), path, **options)
+
+
+def codex(lines: Iterable[bytes], path: str = "", **options: Any) -> Translated:
+    """Translate lines of Codex."""
+    return of_codex.codex(joined(lines), path, **options)
+
+
+def joined(lines: Iterable[bytes]) -> bytes:
+    """Return a file's content."""
+    return b"\n".join([line.removesuffix(b"\n") for line in lines])
 
 
 def role(entry: dict[str, Any]) -> str:

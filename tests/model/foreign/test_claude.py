@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.foreign.claude import claude
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import branches, check, check_both, outline, path, role, text
+from tests.model.foreign.shared import branches, check, check_both, claude, outline, path, role, text
 from tests.support.foreign import CLAUDE_ID, Claude, call, real_files, said
 
 REAL = [file for file in real_files("claude") if "trimmed" not in file.name]
@@ -505,3 +504,13 @@ def test_mutated_files_are_read_without_an_error(count: int) -> None:
             changed[at] = rng.choice([json.dumps(record).encode(), lines[at][: rng.randrange(len(lines[at]))]])
         rng.shuffle(changed)
         check_both(claude(changed), claude(changed, brief=True))
+
+
+def test_two_records_on_one_line_and_an_empty_line_are_read_like_two_lines() -> None:
+    made = Claude()
+    made.user("go")
+    made.user("on")
+    made.user("more")
+    first, second, third = made.lines()
+    both = first.removesuffix(b"\n") + second.removesuffix(b"\n")
+    assert claude([both, b"", third]).entries == claude([first, second, third]).entries

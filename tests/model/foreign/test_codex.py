@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.foreign.codex import NO_SUMMARY, codex
+from sessionbrowse.model.foreign.codex import NO_SUMMARY
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import branches, check, check_both, outline, path, role, text
+from tests.model.foreign.shared import branches, check, check_both, codex, outline, path, role, text
 from tests.support.foreign import CODEX_ID, Codex, jsonl, real_files
 
 REAL = real_files("codex")

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.foreign.claude import claude
-from sessionbrowse.model.foreign.codex import codex
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import check
+from tests.model.foreign.shared import check, claude, codex
 from tests.support.foreign import Claude, Codex, call, said
 
 NUMBERS = '{"a":1.50,"b":[123456789012345678901],"c":"\\u00e9"}'

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from sessionbrowse.format.codec import STATE_LINES, other_program
-from sessionbrowse.model.foreign.claude import claude
-from sessionbrowse.model.foreign.codex import codex
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import branches, check_both, outline, path, role
+from tests.model.foreign.shared import branches, check_both, claude, codex, outline, path, role
 from tests.support.foreign import CLAUDE_ID, Claude, Codex, call, jsonl, said
 
 FOLDER = "/x/projects/-home-dev-app"

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sessionbrowse.model.foreign.claude import claude
-from sessionbrowse.model.foreign.codex import codex
-from tests.model.foreign.shared import check_both, listed
+from tests.model.foreign.shared import check_both, claude, codex, listed
 from tests.support.foreign import CLAUDE_ID, Claude, Codex, call, real_files, said
 
 PATH = f"/x/projects/-home-dev-app/{CLAUDE_ID}.jsonl"
