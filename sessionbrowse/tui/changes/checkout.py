@@ -7,23 +7,24 @@ from collections.abc import Callable, Sequence
 from sessionbrowse.errors import UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.tree.rows import row_text
-from sessionbrowse.services.change.checkout import CheckedOut, checkout
+from sessionbrowse.services.change.checkout import CheckedOut, checkout, place_of
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.paint.spans import one_line, quoted
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_checkout(screen: CommandScreen[None]) -> None:
     """Ask, then check out the entry under the cursor: make it the leaf, where the agent resumes."""
     summary, entry_id, viewed = screen.subject, screen.entry_id, screen.viewed_entry
-    if summary is None or entry_id is None:
+    if summary is None or entry_id is None or viewed is None or viewed.session is None:
         return
-    parts = [] if viewed is None else entry_parts(viewed, screen.browser.home)
-    effect = f"{summary.agent} will resume there: a line is added to the session's file. No entry is removed."
-    parts = [*(parts or session_parts([summary], screen.browser.home)), *paragraph([(effect, "")])]
+    place = place_of(viewed.session, viewed.session.index_by_id[entry_id])
+    where = "there" if place.text is None else "before this message, whose text is copied"
+    effect = f"{summary.agent} will resume {where}: a line is added to the session's file. No entry is removed."
+    parts = [*entry_parts(viewed, screen.browser.home), *paragraph([(effect, "")])]
     go = Choice("go", "Check out", do=lambda: check_out_shown(screen, summary, entry_id))
     ask(screen.browser, "Check out?", parts, [go, CANCEL])
 

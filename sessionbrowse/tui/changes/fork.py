@@ -8,7 +8,7 @@ from functools import partial
 
 from sessionbrowse.agents.base import expand_home
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.fork import Forked, fork, name_at
+from sessionbrowse.services.change.fork import Forked, cut_at, fork, name_at
 from sessionbrowse.store.find.directories import given
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
@@ -27,10 +27,11 @@ def do_fork(screen: CommandScreen[None]) -> None:
     if viewed is not None and viewed.session is not None:
         if screen.entry_id is not None:
             parts = [*entry_parts(viewed, screen.browser.home), *_name_parts(viewed)]
-            ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts)
+            cut = cut_at(viewed.session, viewed.session.index_by_id[screen.entry_id])
+            copies = f"the branch {'up to this entry' if cut.text is None else 'before this message, and its text'}"
+            ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts, copies=copies)
         return
-    chosen = list(screen.chosen)
-    if chosen:
+    if chosen := list(screen.chosen):
         parts = session_parts(chosen, screen.browser.home)
         ask_directory(screen, chosen, parts=parts, show=partial(_show_fork, screen))
 
@@ -57,10 +58,12 @@ def ask_directory(
     parts: Sequence[Part] = (),
     show: Callable[[Forked], None] | None = None,
     typed: str | None = None,
+    copies: str = "all branches",
 ) -> None:
     """Ask for the directory of the new sessions, then fork the `chosen` sessions, up to the entry `at` if it is given.
 
-    If the user typed a directory that does not exist, the dialog opens again with the `typed` text.
+    `copies` are the dialog's words for what is copied. If the user typed a directory that does not exist, the dialog
+    opens again with the `typed` text.
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
@@ -70,10 +73,8 @@ def ask_directory(
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
 
     def hint(text: str) -> Line:
-        if not text.strip():
-            return [("An empty path keeps the directory of the source session.", "dim")]
-        what = "Copies the branch up to this entry" if at is not None else "Copies all branches"
-        return [(f"{what}; the original session is unchanged.", "dim")]
+        kept = "An empty path keeps the directory of the source session."
+        return [(f"Copies {copies}; the original session is unchanged." if text.strip() else kept, "dim")]
 
     def answered(text: str) -> None:
         directory = expanded(text, browser.home) if text.strip() else None
@@ -86,7 +87,7 @@ def ask_directory(
                 fork_all(screen, chosen, at, directory, show)
             else:
                 browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
-                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
+                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text, copies=copies)
 
         browser.changes.run(lambda run: os.path.isdir(directory), checked)
 

@@ -430,6 +430,23 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         assert browser.toasts()[-1].startswith('Removed the fork "')
 
 
+async def test_dialogs_at_a_user_message_say_that_it_is_not_kept_but_copied(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "second question")
+        await browser.press("f")
+        assert "Copies the branch before this message, and its text;" in " ".join(browser.screen_text().split())
+        await browser.press("escape", "x", "c")
+        assert "pi will resume before this message, whose text is copied" in browser.words("#dialog-text")
+        await browser.press("escape")
+        await go_to(browser, "first answer")
+        await browser.press("f")
+        assert "Copies the branch up to this entry;" in " ".join(browser.screen_text().split())
+        await browser.press("escape", "x", "c")
+        assert "pi will resume there" in browser.words("#dialog-text")
+
+
 async def test_a_fork_at_an_entry_is_named_as_the_session_was_there_and_the_dialog_says_so(store: Store) -> None:
     talk = [user("00000002", "00000001", "Which way?"), assistant("00000003", "00000002", "first answer")]
     names = [entry("session_info", *ids, name=name) for *ids, name in (("1", None, "Old"), ("4", "00000003", "New"))]
