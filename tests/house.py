@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_681
+MOST_LINES = 42_685
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -46,7 +46,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model": 183,
     "model/clean": 1_672,
     "model/context": 1_300,
-    "model/convert": 560,
+    "model/convert": 561,
     "model/foreign": 1_253,
     "model/listing": 1_005,
     "model/search": 911,
@@ -57,7 +57,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/background": 1_136,
     "services/change": 1_170,
     "services/clean": 782,
-    "services/convert": 202,
+    "services/convert": 204,
     "services/export": 488,
     "services/inspect": 364,
     "services/list": 586,
@@ -74,7 +74,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "store/system": 151,
     "store/write": 1_973,
     "tui": 374,
-    "tui/changes": 966,
+    "tui/changes": 967,
     "tui/clean": 652,
     "tui/commands": 545,
     "tui/data": 697,

@@ -615,7 +615,9 @@ def test_a_record_without_a_type_is_counted_by_a_name(tmp_path: Path) -> None:
     assert reasons == ["1 record of the kind without type, which is not known: kept, and shown as hidden entries"]
 
 
-def test_a_thread_whose_beginning_is_in_another_file_says_so(tmp_path: Path) -> None:
+def test_a_thread_whose_beginning_is_in_another_file_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     base = {"thread_id": CHILD_ID, "end_ordinal_exclusive": 4, "end_byte_offset": 900}
     for thread, parent in ((CODEX_ID, CHILD_ID), (CHILD_ID, None)):
         file = Codex(thread, history_mode="paginated", history_base=base)
@@ -626,3 +628,5 @@ def test_a_thread_whose_beginning_is_in_another_file_says_so(tmp_path: Path) -> 
         assert session.header is not None
         assert session.header.parent_session == parent
         assert records_left_out(session)["earlier history in another file"] == 1
+        assert main(["convert", str(path), "--to", "pi", "--dry-run"]) == 0
+        assert "the beginning of the conversation, which is in another file: 1" in capsys.readouterr().out

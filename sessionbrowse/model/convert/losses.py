@@ -71,6 +71,7 @@ _SENTENCES = {
     "directories": (_LEFT, "additional directories of the workspace"),
     "parent_session": (_LEFT, "the link to the session from which this one was forked"),
     "workflow": (_LEFT, "the mark of a workflow's stage"),
+    "beginning": (_LEFT, "the beginning of the conversation, which is in another file"),
     "unread": (_LEFT, "records of the program's own state, which are no part of the conversation"),
     "damaged_line": (_LEFT, "damaged lines"),
     "signature": (_REFUSED, "answers with signatures or encrypted reasoning, which only the same model accepts"),

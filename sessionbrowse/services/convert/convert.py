@@ -230,11 +230,13 @@ def _left_behind(session: Session) -> Mapping[str, int]:
     """Count what is not carried: files that omp keeps beside a session, and records that are no entries."""
     beside = os.walk(artifacts_of(session.path)) if session.agent == "omp" else ()
     names = [name for _, _, found in beside for name in found]
+    records = dict(records_left_out(session))
     return {
         "artifacts": sum(not name.endswith(_NOT_CARRIED) for name in names),
         "subagent_files": sum(name.endswith(".jsonl") for name in names),
         "draft": int("draft.txt" in names),
-        "unread": sum(records_left_out(session).values()),
+        "beginning": records.pop("earlier history in another file", 0),
+        "unread": sum(records.values()),
     }
 
 
