@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_685
+MOST_LINES = 42_688
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -68,7 +68,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/usage": 436,
     "store": 96,
     "store/find": 925,
-    "store/index": 1_402,
+    "store/index": 1_405,
     "store/own": 268,
     "store/read": 726,
     "store/system": 151,

@@ -159,27 +159,38 @@ class Index:
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
                 set_tools(self.connection, tools)
-            if may_fork and total >= BULK_BYTES:
-                # The texts of a file that another process reads are in memory at once.
-                self._update_in_bulk([file for file in changed if file.size <= SHARED_BYTES], known, tools, progress)
-                changed = [file for file in changed if file.size > SHARED_BYTES]
+            done = read = 0
+
+            def count(files: int, size: int) -> None:
+                nonlocal done, read
+                done, read = done + files, read + size
+                # All files are reported as done once they are committed: then the receiver may end this process.
+                if done < len(changed):
+                    progress(UpdateProgress(done, len(changed), read, total))
+
+            # The texts of a file that another process reads are in memory at once, so large files are not shared.
+            is_bulk = may_fork and total >= BULK_BYTES
+            shared = [file for file in changed if is_bulk and file.size <= SHARED_BYTES]
+            alone = [file for file in changed if not is_bulk or file.size > SHARED_BYTES]
+            if shared:
+                self._update_in_bulk(shared, known, tools, count)
+            if alone:
+                self._update_one_by_one(alone, known, tools, count)
             if changed:
-                self._update_one_by_one(changed, known, tools, progress, total)
+                progress(UpdateProgress(done, len(changed), read, total))
 
     def _update_one_by_one(
         self,
         changed: Sequence[FoundFile],
         known: dict[str, FileRow],
         tools: bool,
-        progress: Callable[[UpdateProgress], None],
-        total: int,
+        count: Callable[[int, int], None],
     ) -> None:
         from sessionbrowse.store.index.texts import GrowingTexts
         from sessionbrowse.store.index.usage_tables import read_usage
         from sessionbrowse.store.index.writer import FileReader, Pauses, put
 
         run = self.connection.execute
-        unread = 0
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
             first_id = self._take_ids(len(changed))
             reader, pauses = FileReader(growing.writers, tools=tools), Pauses()
@@ -198,14 +209,13 @@ class Index:
                     stored = reader.whole(file, first_id + number)
                 if stored is not None:
                     put(self.connection, stored)
-                unread += unread_bytes(old, file)
+                count(1, unread_bytes(old, file))
                 if number < last and not pauses.is_over():
                     continue
                 growing.commit(is_last=number == last)
                 if number == last:
                     run("DELETE FROM forgotten WHERE file >= ?", (first_id,))
                 run("COMMIT")
-                progress(UpdateProgress(number + 1, len(changed), unread, total))
                 if number < last:
                     run("BEGIN IMMEDIATE")
 
@@ -214,14 +224,12 @@ class Index:
         changed: Sequence[FoundFile],
         known: dict[str, FileRow],
         tools: bool,
-        progress: Callable[[UpdateProgress], None],
+        count: Callable[[int, int], None],
     ) -> None:
         from sessionbrowse.store.index.texts import GrowingTexts
         from sessionbrowse.store.index.writer import Pauses, put, read_in_processes
 
         run = self.connection.execute
-        done = read = 0
-        total = sum(file.size for file in changed)
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
             # If texts were deleted, the engine's writer is open. This commit closes it: it would not survive the fork.
             run("BEGIN IMMEDIATE")
@@ -236,16 +244,14 @@ class Index:
                     for document in documents:
                         growing.writers[kind].add(document)
                 for each in stored:
-                    done += 1
                     if each is not None:
-                        read += each.row.size
                         if each.row.path in known:
                             self._forget(known[each.row.path])
                         put(self.connection, each)
+                count(len(stored), sum([each.row.size for each in stored if each is not None]))
                 if pauses.is_over():
                     growing.commit(is_last=False)
                     run("COMMIT")
-                    progress(UpdateProgress(done, len(changed), read, total))
                     run("BEGIN IMMEDIATE")
             for row in [known[file.path] for file in changed if file.path in known]:
                 self._forget(row)
