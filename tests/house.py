@@ -34,12 +34,12 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_688
+MOST_LINES = 42_699
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
     "cli": 882,
-    "cli/commands": 2_087,
+    "cli/commands": 2_098,
     "demo": 67,
     "format": 1_411,
     "manager": 1_330,

@@ -140,6 +140,22 @@ def test_config_names_the_settings_that_the_browser_cannot_use(own_home: Path, c
     assert "uses the unknown placeholder {nope}" in said
 
 
+def test_config_names_agents_commands_and_patterns_that_nothing_can_use(own_home: Path, capsys):
+    path = own_home / ".config/sessionbrowse/config.toml"
+    path.parent.mkdir(parents=True)
+    wrong = 'redact_patterns = ["("]\n[agents]\npy = ["npx", "pi"]\npi = ["npx", "pi"]\n[resume]\nin = "command"\n'
+    path.write_text(wrong)
+    assert main(["config"]) == 0
+    said = capsys.readouterr().err
+    assert 'There is no agent "py"; "agents.py" is ignored.' in said
+    assert "agents.pi" not in said
+    assert "Not configured: set resume.command." in said
+    assert '"redact_patterns": ( is not valid (' in said
+    path.write_text(wrong.replace('"("', '"a"').replace("py =", "omp =") + 'command = ["kitty", "{argv}"]\n')
+    assert main(["config"]) == 0
+    assert not capsys.readouterr().err
+
+
 def test_config_tells_which_versions_of_the_agents_are_installed_and_tested(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     package = tmp_path / "lib/node_modules/@earendil-works/pi-coding-agent"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -45,12 +46,24 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 
 def _without_effect(settings: Settings) -> list[str]:
-    """Return one sentence for each key, theme and custom command in the settings that the browser cannot use."""
+    """Return one sentence for each setting without effect: names of agents, commands, patterns, keys, the theme."""
+    from sessionbrowse.services.resume.launch import why_no_command
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.resume.custom_commands import custom_rows
     from sessionbrowse.tui.setting_problems import setting_problems
 
-    return setting_problems(settings, Keys(settings.keys, custom_rows(settings.commands), settings.habits))
+    unknown = [clean(name) for name in settings.agents if name not in AGENTS]
+    problems = [f'There is no agent "{name}"; "agents.{name}" is ignored.' for name in unknown]
+    own = settings.resume
+    if (own.command or own.where == "command") and (reason := why_no_command(own.command)) is not None:
+        problems.append(reason)
+    for pattern in settings.redact_patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            problems.append(f'"redact_patterns": {clean(pattern)} is not valid ({error}); nothing can be masked.')
+    keys = Keys(settings.keys, custom_rows(settings.commands), settings.habits)
+    return [*problems, *setting_problems(settings, keys)]
 
 
 def _missing_roots(settings: Settings) -> list[str]:
