@@ -28,6 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sessionbrowse.errors import SessionBrowseError
 
     is_program = argv is None
+    if is_program:
+        # A command runs briefly and leaves little garbage, least of all while it imports modules, so garbage collection
+        # would only cost time. The terminal interface has its own threshold.
+        gc.set_threshold(100_000)
     if is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Ctrl+C must end this process at once; `cli.process` explains the reason.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -55,9 +59,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("sessionbrowse: Standard output is closed, so nothing can be printed.", file=sys.stderr)
             return 3 if arguments.command == "pick" else 1
         is_program &= arguments.command not in INTERFACES
-        if is_program:
-            # A command runs briefly and leaves little garbage, so garbage collection would only cost time.
-            gc.set_threshold(100_000)
         if _may_be_unfinished():
             from sessionbrowse.cli.unfinished_changes import note_unfinished
 
