@@ -161,6 +161,14 @@ def test_what_a_process_that_died_left_is_done_again() -> None:
     assert sorted(done) == list(range(6))
 
 
+def test_answers_larger_than_a_pipe_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_processes, "_MOST_UNSENT", 1024 * 1024)
+    chunks = chunked([worker_processes.CHUNK_BYTES] * 20)
+    answers = list(fork_map(chunks, lambda chunk: (chunk, bytes(3 * 1024 * 1024)), 3))
+    assert sorted(number for chunk, _ in answers for number in chunk) == list(range(20))
+    assert all(len(content) == 3 * 1024 * 1024 for _, content in answers)
+
+
 def test_listing_imports_no_interface(tmp_path: Path) -> None:
     write(folder(tmp_path) / "a.jsonl", header("a"), user("1", None, "hello"))
     code = (

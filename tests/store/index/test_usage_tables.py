@@ -51,10 +51,13 @@ def test_requests_of_many_files_are_read_by_several_processes(tmp_path: Path, mo
     paths = [folder(tmp_path / "store") / f"{number}.jsonl" for number in range(5)]
     for number, path in enumerate(paths):
         path.write_bytes(header() + answer("a", None, second=number))
+    # The third file is larger than those that other processes read.
+    monkeypatch.setattr(index_module, "SHARED_BYTES", paths[4].stat().st_size)
+    paths[2].write_bytes(paths[2].read_bytes() + answer("c", "a", second=8))
     index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
     gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
-    paths[2].write_bytes(paths[2].read_bytes() + answer("b", "a", second=9))
+    paths[2].write_bytes(paths[2].read_bytes() + answer("b", "c", second=9))
     gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
     for path in paths:
         row = index.row_of(str(path))
