@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_699
+MOST_LINES = 42_701
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -47,7 +47,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/clean": 1_672,
     "model/context": 1_300,
     "model/convert": 561,
-    "model/foreign": 1_253,
+    "model/foreign": 1_255,
     "model/listing": 1_005,
     "model/search": 911,
     "model/session": 781,

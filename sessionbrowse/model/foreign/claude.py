@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from msgspec import UNSET, Raw, field
-from msgspec.structs import astuple
 
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.foreign.claude_records import (
@@ -274,7 +273,9 @@ class _Transcript(Reading):
         self.add(answer, self._parent(first))
         first.entry = self.at
         answer.model = first.message.model
-        answer.usage = astuple(answer.told) if answer.told is not None else None
+        if (told := answer.told) is not None:
+            cached, written = told.cache_read_input_tokens, told.cache_creation_input_tokens
+            answer.usage = told.input_tokens, told.output_tokens, cached, written
         reason = STOP_REASONS.get(answer.stop, "toolUse" if answer.has_calls else "stop")
         answer.stop = "aborted" if first.answer in self._aborted else reason
         for record in answer.results:

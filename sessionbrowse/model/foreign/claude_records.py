@@ -74,7 +74,7 @@ class Block(Struct, gc=False):
 
 
 class AnswerUsage(Struct, gc=False):
-    """The tokens of one request to the model, in the order of `Step.usage`."""
+    """The tokens of one request to the model."""
 
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
