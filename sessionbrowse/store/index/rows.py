@@ -148,11 +148,10 @@ _Gap: TypeAlias = Annotated[int, msgspec.Meta(gt=-1 << 53, lt=1 << 53)]
 class StoredEntries(Struct, frozen=True, array_like=True):
     """The entries of a file, in file order, as the index stores them: the size of each entry's line, and its id.
 
-    `gaps` are the bytes between each line and the previous entry's line: nearly all zero, and -1 where two
-    entries share a line. `parents` has the parent ids
-    of the entries whose parent is not the entry before. `boundaries` are the compactions, each with the id of the first
-    entry that it keeps, if any; None if the whole session must be read to know which entries the model no longer
-    receives.
+    `gaps` are the bytes between each line and the previous entry's line: nearly all zero, -1 where two entries share a
+    line. `parents` has the parent ids of the entries whose parent is not the entry before. `boundaries` are the
+    compactions, each with the id of the first entry that it keeps, if any; None if the whole session must be read to
+    know which entries the model no longer receives.
     """
 
     sizes: list[_Size] = []
