@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_701
+MOST_LINES = 42_704
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -67,10 +67,10 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,
-    "store/find": 925,
+    "store/find": 931,
     "store/index": 1_405,
     "store/own": 268,
-    "store/read": 726,
+    "store/read": 723,
     "store/system": 151,
     "store/write": 1_973,
     "tui": 374,

@@ -94,7 +94,7 @@ def _titles_in(folder: str) -> dict[str, str]:
 
 
 def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Return the names or titles in a file, by session id; the file is read again only if it has changed."""
+    """Return what `read` returns for a file: names or titles by session id. A file is read once for each version."""
     try:
         status = os.stat(path)
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

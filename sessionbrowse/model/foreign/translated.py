@@ -128,7 +128,7 @@ class Records(Generic[Line]):
         size, find = len(content), content.find
         for number, value in enumerate(found):
             begin, end = end, find(b"\n", end) + 1 or size
-            # The decoder skips empty lines, and takes several values from one line.
+            # The decoder accepts empty lines and lines with several values, so the beginning of each value is checked.
             if begin == end or content[begin] != _BRACE:
                 return False
             value.number, value.at, value.file = number, begin, content

@@ -133,7 +133,7 @@ def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
     if entries.end != row.size:
         return None
-    # Most sessions have no branch and no compaction, so that their entries need not be followed one by one.
+    # In a session without branches and compactions, as most are, all entries are on the active branch.
     if not entries.parents and not entries.boundaries:
         return EntryOutline(ids, range(count))
     active, parent_ids = [count - 1], entries.parent_ids()

@@ -164,7 +164,7 @@ class Index:
             def count(files: int, size: int) -> None:
                 nonlocal done, read
                 done, read = done + files, read + size
-                # All files are reported as done once they are committed: then the receiver may end this process.
+                # The last file is reported after the commit below, because the receiver may then end this process.
                 if done < len(changed):
                     progress(UpdateProgress(done, len(changed), read, total))
 
@@ -231,7 +231,7 @@ class Index:
 
         run = self.connection.execute
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
-            # If texts were deleted, the engine's writer is open. This commit closes it: it would not survive the fork.
+            # Deleting texts opened the engine's writer, which no process can use after a fork. A commit closes it.
             run("BEGIN IMMEDIATE")
             growing.commit(is_last=False)
             run("COMMIT")

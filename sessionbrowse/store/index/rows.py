@@ -205,7 +205,7 @@ def stored_entries(
 
 
 def unpack_entries(packed: bytes) -> StoredEntries:
-    """Return the entries of a file from the bytes that `pack_small` has made.
+    """Return the entries of a file, which `pack_small` has packed.
 
     Raises:
         sqlite3.DatabaseError: the bytes are damaged.

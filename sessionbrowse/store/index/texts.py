@@ -230,7 +230,7 @@ _WRITING = _Writing()
 
 
 def document_of(file: int, entry: int, role: str, said: str, done: str) -> Document:
-    """Return the document of an entry."""
+    """Return the values that the search engine stores for an entry; the two texts are folded for it."""
     return file, entry, role_code(role), engine_text(said), engine_text(done)
 
 

@@ -49,7 +49,7 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
 
 
 class Pauses:
-    """The pauses between commits: the entries read so far become searchable at each."""
+    """The times at which an index update commits; after a commit, the entries read so far can be searched."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -60,7 +60,7 @@ class Pauses:
         now = time.monotonic()
         is_over = now >= self._due
         if is_over:
-            # Each commit makes a segment that the engine must merge, so in a long update the pauses grow.
+            # The engine must later merge the segments that each commit makes. So a long update commits less often.
             self._due = now + max(COMMIT_SECONDS, 2 * (now - self._begin))
         return is_over
 
@@ -145,9 +145,10 @@ class FileReader:
 def read_in_processes(
     files: Sequence[tuple[FoundFile, int]], *, tools: bool
 ) -> Iterator[tuple[dict[str, list[Document]], list[Stored | None]]]:
-    """Read files in several processes; yield documents, by kind, and the values to store of the files in them.
+    """Read files in several processes; yield one pair for each group of files that a process has read.
 
-    `files` are pairs of a file and its id.
+    The pair has the documents of the group's entries, by the kind of text directory, and for each file the values to
+    store in the database, or None if it cannot be stored. `files` are pairs of a file and its id.
     """
     sizes = [file.size for file, _ in files]
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from io import BytesIO
 
 from msgspec import Struct
 
@@ -154,11 +155,7 @@ def _lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a file without a limit of length, because instructions and images can make them long."""
     try:
         if path.endswith(COMPRESSED_SUFFIX):
-            carried = b""
-            for piece in unpacked(path):
-                *lines, carried = (carried + piece).split(b"\n")
-                yield from lines
-            yield carried
+            yield from BytesIO(b"".join(unpacked(path)))
         else:
             with os.fdopen(open_regular(path), "rb") as file:
                 yield from file

@@ -36,6 +36,9 @@ _KEPT = 4
 Names = tuple[str | None, str | None]
 """The name of a session in the index of names that Codex keeps, and its title in the database of Codex; else None."""
 
+_AT_ONCE = 1 << 30
+"""Maximum number of bytes that one call reads; macOS refuses 2 GiB."""
+
 
 class _Translation(Struct):
     stamp: FileStamp
@@ -89,8 +92,8 @@ def own_content(path: str, descriptor: int, size: int) -> bytes:
     if pread(descriptor, len(ZSTD), 0) == ZSTD:
         return b"".join(unpacked(path))
     # Nothing after `size` is read: the agent may be appending to the file meanwhile.
-    content = pread(descriptor, size, 0)
-    while len(content) < size and (more := pread(descriptor, size - len(content), len(content))):
+    content = pread(descriptor, min(size, _AT_ONCE), 0)
+    while len(content) < size and (more := pread(descriptor, min(size - len(content), _AT_ONCE), len(content))):
         content += more
     return content
 

@@ -567,7 +567,18 @@ def test_places_are_found_without_the_files_of_a_dead_disk(dead: threading.Event
     monkeypatch.setattr("sessionbrowse.store.find.slow_disks._READ", TimedReads(read))
     disk = patient_disk()
     assert in_one_thread(lambda: disk.read("/live")) == b"/live"
-    assert in_one_thread(lambda: [disk.read("/live"), disk.read("/dead")], timeout_s=0.1) == [b"/live", None]
+    threads: list[threading.Thread] = []
+
+    def both() -> list[bytes | None]:
+        threads.append(threading.current_thread())
+        return [disk.read("/live"), disk.read("/dead")]
+
+    assert in_one_thread(both, timeout_s=0.1) == [b"/live", None]
+    # The first call's thread hangs, so the second call starts none.
+    assert in_one_thread(both, timeout_s=0.1) == [b"/live", None]
+    assert [thread is threading.main_thread() for thread in threads] == [False, True, True]
+    dead.set()
+    threads[0].join(20)
 
 
 def test_an_error_in_an_agents_rules_is_not_hidden(monkeypatch: pytest.MonkeyPatch):

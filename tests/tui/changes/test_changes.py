@@ -434,17 +434,16 @@ async def test_dialogs_at_a_user_message_say_that_it_is_not_kept_but_copied(stor
     store.session()
     async with hands_on(store) as browser:
         await browser.press("enter")
-        await go_to(browser, "second question")
-        await browser.press("f")
-        assert "Copies the branch before this message, and its text;" in " ".join(browser.screen_text().split())
-        await browser.press("escape", "x", "c")
-        assert "pi will resume before this message, whose text is copied" in browser.words("#dialog-text")
-        await browser.press("escape")
-        await go_to(browser, "first answer")
-        await browser.press("f")
-        assert "Copies the branch up to this entry;" in " ".join(browser.screen_text().split())
-        await browser.press("escape", "x", "c")
-        assert "pi will resume there" in browser.words("#dialog-text")
+        for entry, copied, resumed in (
+            ("second question", "before this message, and its text;", "before this message, whose text is copied"),
+            ("first answer", "up to this entry;", "there"),
+        ):
+            await go_to(browser, entry)
+            await browser.press("f")
+            assert f"Copies the branch {copied}" in " ".join(browser.screen_text().split())
+            await browser.press("escape", "x", "c")
+            assert f"pi will resume {resumed}" in browser.words("#dialog-text")
+            await browser.press("escape")
 
 
 async def test_a_fork_at_an_entry_is_named_as_the_session_was_there_and_the_dialog_says_so(store: Store) -> None:
