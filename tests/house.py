@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_704
+MOST_LINES = 42_710
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -52,7 +52,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/search": 911,
     "model/session": 781,
     "model/tree": 865,
-    "model/usage": 723,
+    "model/usage": 725,
     "services": 359,
     "services/background": 1_136,
     "services/change": 1_170,
@@ -68,7 +68,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/usage": 436,
     "store": 96,
     "store/find": 931,
-    "store/index": 1_405,
+    "store/index": 1_409,
     "store/own": 268,
     "store/read": 723,
     "store/system": 151,

@@ -162,7 +162,9 @@ class RequestReader:
             )
             began = _began(tree, request.entry, answers) if request.kind == RESULT else request.began
             number = leaves.setdefault(at, len(leaves))
-            requests.append(replace(request, part=part, leaf=number, began=began))
+            if (part, number, began) != (request.part, request.leaf, request.began):
+                request = replace(request, part=part, leaf=number, began=began)
+            requests.append(request)
         ids = [tree.ids[at] for at in leaves]
         return FileRequests(requests, self._identities, list(self._sources), ids, tree.ids[0], self._last_move)
 

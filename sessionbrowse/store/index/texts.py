@@ -32,7 +32,7 @@ from sessionbrowse.store.index.schema import remove_tree
 SAID, TOOLS = "text", "tools"
 """The kinds of text directories: entries with what was said and the names in tool calls; entries with tool calls or
 results, with their whole text."""
-SCHEMA = 1
+SCHEMA = 2
 HEAP_BYTES = 30_000_000
 """Bytes of documents that the engine collects before it writes them."""
 _ANALYSER = "words"
@@ -106,12 +106,15 @@ class TextWriter:
         """Add the document of an entry."""
         if self._module is None:
             return
+        file, entry, role, said, done = document
         made = self._module.Document()
-        for field, value in zip(("file", "entry", "role"), document, strict=False):
-            made.add_unsigned(field, value)
-        for field, text in zip(("said", "done"), document[3:], strict=True):
-            if text:
-                made.add_text(field, text)
+        made.add_unsigned("file", file)
+        made.add_unsigned("entry", entry)
+        made.add_unsigned("role", role)
+        if said:
+            made.add_text("said", said)
+        if done:
+            made.add_text("done", done)
         # A writer whose thread got no memory refuses every further document.
         with _WRITING:
             self.open().add_document(made)
@@ -368,7 +371,9 @@ def _schema(module: Any) -> Any:
     builder.add_unsigned_field("entry", fast=True)
     builder.add_unsigned_field("role", indexed=True, fast=True)
     for field in ("said", "done"):
-        builder.add_text_field(field, tokenizer_name=_ANALYSER, index_option="freq")
+        # In names of tool calls, it says little how often a word occurs, so that is not stored.
+        counts = "freq" if field == "said" else "basic"
+        builder.add_text_field(field, tokenizer_name=_ANALYSER, index_option=counts)
     return builder.build()
 
 
