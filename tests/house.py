@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_710
+MOST_LINES = 42_707
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -49,7 +49,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/convert": 561,
     "model/foreign": 1_255,
     "model/listing": 1_005,
-    "model/search": 911,
+    "model/search": 908,
     "model/session": 781,
     "model/tree": 865,
     "model/usage": 725,

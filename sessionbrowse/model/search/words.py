@@ -78,17 +78,12 @@ def camel_parts(text: str) -> str:
             end = cases.find(b"\0", at)
             found.add(raw[cases.rfind(b"\0", 0, at) + 1 : end])
             at = cases.find(change, end)
-    return " ".join(map(_parts_of, found))
+    return " ".join(identifier_parts(b" ".join(found).decode("utf-8", "surrogatepass"))) if found else ""
 
 
-@lru_cache(maxsize=10_000)
-def _parts_of(word: bytes) -> str:
-    return " ".join(identifier_parts(word.decode())) if len(word) > 2 else ""
-
-
-def identifier_parts(name: str) -> list[str]:
-    """Return the parts of an identifier: `foo` and `Bar` of `fooBar`."""
-    return _PART.findall(name)
+def identifier_parts(names: str) -> list[str]:
+    """Return the parts of one or more identifiers: `foo` and `Bar` of `fooBar`."""
+    return _PART.findall(names)
 
 
 def words_of(text: str) -> list[str]:
