@@ -100,10 +100,8 @@ class Searcher:
     @cached_property
     def name_words(self) -> str:
         """The different words of all names, labels and directories, each in a line."""
-        words: set[str] = set()
-        for each in self.summaries:
-            words.update(words_of(" ".join([each.name or "", *each.labels, each.cwd])))
-        return "\n".join(sorted(words))
+        texts = [" ".join([each.name or "", *each.labels, each.cwd]) for each in self.summaries]
+        return "\n".join(sorted({word for text in texts for word in words_of(text)}))
 
     def rest(self) -> None:
         """Close the text directories of the index; the next search opens their newest version."""

@@ -369,8 +369,8 @@ def check_index(index: Index) -> None:
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Replace a damaged index with an empty one, which the next update fills; report the damage to `note`."""
-    note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
+    """Replace an unusable index with an empty one, which the next update fills; `note` receives the reason."""
+    note(f"The index {index.directory} cannot be used ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
 

@@ -137,7 +137,7 @@ def not_written(directory: Path, error: sqlite3.Error | OSError) -> IndexUnavail
     why = "another program has locked the index" if is_locked(error) else str(error)
     if is_damage(error):
         begin_anew(directory)
-        why = f"the index is damaged: {why}; it was deleted and will be built anew"
+        why = f"the index cannot be used: {why}; it was deleted and will be built anew"
     return IndexUnavailable(f"The index could not be written ({why}).")
 
 

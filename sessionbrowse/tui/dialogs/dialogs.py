@@ -89,12 +89,15 @@ class Dialog(CommandScreen[Result]):
     # Textual calls this after the `on_mount` of the derived class.
     def on_mount(self) -> None:
         """Fill the dialog's window: title, keys, text and question."""
-        window = self.query_one("#dialog-window")
-        window.border_title = Content(clean(self._heading))
-        keys = self.browser.keys.key_of
-        window.border_subtitle = Content(f"{keys('accept')} {self._accepting} · {keys('cancel')} cancel")
+        self.query_one("#dialog-window").border_title = Content(clean(self._heading))
+        self.tell_keys()
         self.query_one("#dialog-text", TextView).show(self._parts)
         self.lay_out(self.size.width, self.size.height)
+
+    def tell_keys(self, before: str = "") -> None:
+        """Show the keys at the lower edge of the dialog's window, after the text `before`."""
+        keys, window = self.browser.keys.key_of, self.query_one("#dialog-window")
+        window.border_subtitle = Content(f"{before}{keys('accept')} {self._accepting} · {keys('cancel')} cancel")
 
     @property
     def rows(self) -> RowList:
@@ -152,6 +155,7 @@ class AskScreen(Dialog[str | None]):
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
+        self.tell_keys(f"{height} of {len(self._choices)} · " if height < len(self._choices) else "")
         return height
 
     def render_choice(self, index: int, width: int) -> Line:

@@ -53,7 +53,7 @@ def test_a_changed_row_never_hides_a_hit_and_the_next_index_command_heals_it(
     assert found() == expected
     capfd.readouterr()
     assert main(["index", "--root", str(tmp_path / "store")]) == 0
-    assert "damaged" in capfd.readouterr().err
+    assert "cannot be used" in capfd.readouterr().err
     assert main(["index", "--root", str(tmp_path / "store")]) == 0
     assert capfd.readouterr().err == ""
     assert found() == expected
@@ -83,6 +83,6 @@ def test_a_search_begins_a_damaged_index_anew(
         assert main(asked) == 0
         answered = capfd.readouterr()
         assert '"s0"' in answered.out
-        assert "damaged" in answered.err
+        assert "cannot be used" in answered.err
         assert main(["list", *root]) == 0
         assert capfd.readouterr().err == ""
