@@ -46,7 +46,7 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 
 def _without_effect(settings: Settings) -> list[str]:
-    """Return a sentence for each unknown agent, unusable command, invalid pattern, wrong key and unknown theme."""
+    """Return a sentence for each mistake in the settings, such as an unknown agent or theme, or an invalid pattern."""
     from sessionbrowse.services.resume.launch import why_no_command
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.resume.custom_commands import custom_rows

@@ -128,7 +128,7 @@ class Records(Generic[Line]):
         size, find = len(content), content.find
         for number, value in enumerate(found):
             begin, end = end, find(b"\n", end) + 1 or size
-            # The decoder accepts empty lines and lines with several values, so the beginning of each value is checked.
+            # The decoder also accepts empty lines and several values in a line, so each line must begin an object.
             if begin == end or content[begin] != _BRACE:
                 return False
             value.number, value.at, value.file = number, begin, content

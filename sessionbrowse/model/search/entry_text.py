@@ -91,7 +91,7 @@ def named(arguments: Json) -> list[Json]:
 
 
 def names_of(tool: Json, arguments: Iterable[Json]) -> list[str]:
-    """Return the name of the tool that an agent called, and the texts among the given arguments (see `named`)."""
+    """Return the texts of a tool call that are searched: the tool's name, and strings in `arguments` (see `named`)."""
     found = [tool]
     for value in arguments:
         found += value if isinstance(value, list) else [value]

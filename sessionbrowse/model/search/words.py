@@ -64,9 +64,9 @@ def engine_text(text: str) -> str:
 
 
 def camel_parts(text: str) -> str:
-    """Return the parts of the identifiers in a text that are written like `fooBar` or `HTTPServer`.
+    """Find identifiers such as `fooBar` and `HTTPServer` in a text; return their parts: `foo Bar HTTP Server`.
 
-    The parts are separated by blanks; the identifiers come in no particular order.
+    The identifiers come in no particular order.
     """
     # Finding the places in bytes is many times as fast as a regular expression over the text.
     raw = text.encode("utf-8", "surrogatepass")

@@ -59,7 +59,7 @@ class Gathered(Struct):
 
 
 class Listing(Struct, frozen=True, dict=True):
-    """The result of reading a scope (searched directories and agents): its sessions, files and index rows.
+    """The sessions, files and index rows that were found in a scope (the searched directories and agents).
 
     `found` includes sessions of agents that the scope leaves out. If the user excludes sessions, it also includes
     hidden and archived ones, because forks of an excluded session are excluded too. `rows` are the index rows of the
@@ -252,7 +252,7 @@ def update_index(
 
 
 def filtered(sessions: Iterable[Summary], *, within: Within | None = None, named: bool = False) -> list[Summary]:
-    """Return the sessions whose working directory `within` selects; with `named`, only sessions that have a name."""
+    """Return those sessions whose directory the function `within` selects; with `named`, only those with a name."""
     among = list(sessions)
     there = within({session.cwd for session in among}) if within is not None else None
     return [

@@ -164,7 +164,7 @@ class Index:
             def count(files: int, size: int) -> None:
                 nonlocal done, read
                 done, read = done + files, read + size
-                # The last file is reported after the commit below, because the receiver may then end this process.
+                # The receiver of the last report may end this process, so it is sent after the final commit.
                 if done < len(changed):
                     progress(UpdateProgress(done, len(changed), read, total))
 
@@ -231,7 +231,7 @@ class Index:
 
         run = self.connection.execute
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
-            # Deleting texts opened the engine's writer, which no process can use after a fork. A commit closes it.
+            # If texts were deleted above, the engine has an open writer, useless after a fork. The commit closes it.
             run("BEGIN IMMEDIATE")
             growing.commit(is_last=False)
             run("COMMIT")
@@ -369,8 +369,8 @@ def check_index(index: Index) -> None:
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Replace an unusable index with an empty one, which the next update fills; `note` receives the reason."""
-    note(f"The index {index.directory} cannot be used ({error}): it was deleted and will be built anew.")
+    """Delete an index that cannot be used, create an empty one for the next update, and tell `note` the reason."""
+    note(f"The index {index.directory} cannot be used ({error}). sessionbrowse deleted it; a new one will be built.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
 

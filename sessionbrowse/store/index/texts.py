@@ -233,7 +233,7 @@ _WRITING = _Writing()
 
 
 def document_of(file: int, entry: int, role: str, said: str, done: str) -> Document:
-    """Return the values that the search engine stores for an entry; the two texts are folded for it."""
+    """Return the values of an entry for the search engine; `said` and `done` are folded (see `engine_text`)."""
     return file, entry, role_code(role), engine_text(said), engine_text(done)
 
 
@@ -371,7 +371,7 @@ def _schema(module: Any) -> Any:
     builder.add_unsigned_field("entry", fast=True)
     builder.add_unsigned_field("role", indexed=True, fast=True)
     for field in ("said", "done"):
-        # In names of tool calls, it says little how often a word occurs, so that is not stored.
+        # For names in tool calls, the engine does not store how often an entry contains a word: recall is the same.
         counts = "freq" if field == "said" else "basic"
         builder.add_text_field(field, tokenizer_name=_ANALYSER, index_option=counts)
     return builder.build()

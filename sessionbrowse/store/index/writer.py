@@ -49,7 +49,7 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
 
 
 class Pauses:
-    """The times at which an index update commits; after a commit, the entries read so far can be searched."""
+    """Decides when an index update commits the entries it has read; from then on, these can be searched."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -145,7 +145,7 @@ class FileReader:
 def read_in_processes(
     files: Sequence[tuple[FoundFile, int]], *, tools: bool
 ) -> Iterator[tuple[dict[str, list[Document]], list[Stored | None]]]:
-    """Read files in several processes; yield one pair for each group of files that a process has read.
+    """Read files in several processes, in groups; yield a pair of values for each group.
 
     The pair has the documents of the group's entries, by the kind of text directory, and for each file the values to
     store in the database, or None if it cannot be stored. `files` are pairs of a file and its id.

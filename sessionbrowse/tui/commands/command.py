@@ -183,7 +183,7 @@ def needs_family(context: CommandContext) -> str | None:
     if (why := needs_families(context)) is not None or context.has_family:
         return why
     if context.is_scanning:
-        return "No forks found yet; the browser is still reading sessions."
+        return "The browser has found no forks yet; it is still reading sessions."
     # The browser does not read hidden sessions of subagents, so it cannot tell whether there are any.
     return f"This session has no forks{' or subagents' if context.shows_hidden else '; subagents are hidden'}."
 

@@ -95,7 +95,7 @@ class Dialog(CommandScreen[Result]):
         self.lay_out(self.size.width, self.size.height)
 
     def tell_keys(self, before: str = "") -> None:
-        """Show the keys at the lower edge of the dialog's window, after the text `before`."""
+        """Show at the window's lower edge the text `before`, and the keys that accept and cancel."""
         keys, window = self.browser.keys.key_of, self.query_one("#dialog-window")
         window.border_subtitle = Content(f"{before}{keys('accept')} {self._accepting} · {keys('cancel')} cancel")
 
@@ -155,7 +155,7 @@ class AskScreen(Dialog[str | None]):
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
-        self.tell_keys(f"{height} of {len(self._choices)} · " if height < len(self._choices) else "")
+        self.tell_keys(f"{height} of {len(self._choices)} shown · " if height < len(self._choices) else "")
         return height
 
     def render_choice(self, index: int, width: int) -> Line:

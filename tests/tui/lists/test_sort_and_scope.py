@@ -92,7 +92,7 @@ async def test_no_session_is_said_to_have_no_forks_while_the_disk_is_being_read(
     async with browsing(fixed_source(scan=scan), settle=False) as browser:
         await browser.until(lambda: browser.row_list("#sessions").count)
         await browser.press_now("o")
-        assert browser.toasts() == ["No forks found yet; the browser is still reading sessions."]
+        assert browser.toasts() == ["The browser has found no forks yet; it is still reading sessions."]
         may_end.set()
 
 
