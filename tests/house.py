@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_707
+MOST_LINES = 42_709
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -54,7 +54,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/tree": 865,
     "model/usage": 725,
     "services": 359,
-    "services/background": 1_136,
+    "services/background": 1_138,
     "services/change": 1_170,
     "services/clean": 782,
     "services/convert": 204,
@@ -63,12 +63,12 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/list": 586,
     "services/machines": 805,
     "services/resume": 559,
-    "services/search": 1_230,
+    "services/search": 1_231,
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,
     "store/find": 931,
-    "store/index": 1_409,
+    "store/index": 1_408,
     "store/own": 268,
     "store/read": 723,
     "store/system": 151,

@@ -104,6 +104,8 @@ class Ranker:
         self._fitting: Sequence[Summary] = ()
         self._by_file: Mapping[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
+        self._titled: list[MatchingSession] = []
+        """The sessions whose name contains a term, the most promising first."""
         self._is_begun = self._is_near = False
         self._asked = self._documents = 0
         self._is_all = False
@@ -219,6 +221,7 @@ class Ranker:
                         counts[number] += weight > 0
         self._counts = counts
         self._rarities = [idf(self._documents, count) if count else 0.0 for count in counts]
+        self._titled = sorted([each for each in self._known.values() if any(each.named)], key=self._guess)
 
     def _ask(self, most: int) -> None:
         """Add the sessions of the best `most` entries to the candidates."""
@@ -409,7 +412,10 @@ class Ranker:
 
     def _promising(self, most: int) -> list[MatchingSession]:
         """Return the `most` most promising sessions, then the others in which an entry was found."""
-        candidates = sorted(self._known.values(), key=self._guess)
+        # In a store where thousands of directories have a word of the query, all their sessions are known.
+        named = [each for each in self._titled if not (each.hits or each.found)][:most]
+        likely = [each for each in self._known.values() if each.hits or each.found]
+        candidates = sorted([*likely, *named], key=self._guess)
         return [*candidates[:most], *[each for each in candidates[most:] if each.found]]
 
     def _ranked(self, most: int) -> list[MatchingSession]:

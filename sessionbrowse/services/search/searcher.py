@@ -42,6 +42,7 @@ PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
 """Limits of a batch of texts for the process that matches regular expressions; sending a batch takes 0.1 ms."""
 
 Cancelled = Callable[[], bool]
+LookedAt = Callable[[int], object]
 T = TypeVar("T")
 WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
 """Items that match the words of a query, as tuples: (item, text of the item, positions of the words in the text)."""
@@ -164,7 +165,7 @@ class Searcher:
         tools: bool = False,
         cancelled: Cancelled = lambda: False,
         wait_for_labels: bool = True,
-        looked_at: Callable[[int], object] = lambda count: None,
+        looked_at: LookedAt = lambda count: None,
     ) -> Iterator[Hit]:
         """Yield hits in names and labels, then in texts of the newest sessions first, until `cancelled` returns True.
 
@@ -188,12 +189,7 @@ class Searcher:
                     yield _named_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def _sure(
-        self,
-        query: SearchQuery,
-        tools: bool,
-        cancelled: Cancelled,
-        wait_for_labels: bool,
-        looked_at: Callable[[int], object],
+        self, query: SearchQuery, tools: bool, cancelled: Cancelled, wait_for_labels: bool, looked_at: LookedAt
     ) -> Iterator[Hit]:
         """Yield the hits of `find` but those with typing mistakes."""
         if query.is_empty:

@@ -33,6 +33,9 @@ from sessionbrowse.store.index.texts import SAID, TOOLS, engine, open_texts
 
 MAX_FORMS = 60
 """Maximum number of forms that are searched for one word of a query."""
+MOST_LONGER, MOST_NEAR = 500, 5_000
+"""Maximum numbers of indexed words with the beginning of a word that are compared with it: to find its forms, and to
+find words that are one typing mistake away. The most frequent words are compared."""
 _LAST_PARTS = 30
 NO_ENGINE = "Words are searched in the session files, because the package tantivy cannot be used here."
 ON_NETWORK = "Words are searched in the session files, because the cache directory {} is on a network disk."
@@ -121,7 +124,7 @@ class Question:
     def __init__(self, readers: Sequence[TextReader], terms: Sequence[Term]) -> None:
         self._readers = readers
         self.documents = sum(reader.documents for reader in readers)
-        self._frequencies: dict[str, Counter[str]] = {}
+        self._frequencies: dict[tuple[str, int], Counter[str]] = {}
         self.wanted = [self._wanted(term) for term in terms]
         self.counts = [self._count(term) for term in self.wanted]
         """For each term, the number of entries that contain it in any form."""
@@ -160,10 +163,10 @@ class Question:
     def _near(self, word: str) -> tuple[str, ...]:
         if len(word) < LEAST_MISSPELT:
             return ()
-        near = self._words(word[: len(word) // 2])
+        near = self._words(word[: len(word) // 2], MOST_NEAR)
         found = {each for each in near if is_misspelt(word, each)}
         for head in mistaken_heads(word) if not found else ():
-            found.update(each for each in self._words(head) if is_misspelt(word, each))
+            found.update(each for each in self._words(head, MOST_NEAR) if is_misspelt(word, each))
         return tuple(sorted(found))
 
     def _holds(self, form: Form) -> bool:
@@ -176,12 +179,12 @@ class Question:
             total += sum(reader.count_inside(term.inside) for reader in self._readers)
         return min(total, self.documents)
 
-    def _words(self, beginning: str) -> Counter[str]:
-        known = self._frequencies.get(beginning)
+    def _words(self, beginning: str, most: int = MOST_LONGER) -> Counter[str]:
+        known = self._frequencies.get((beginning, most))
         if known is None:
-            known = self._frequencies[beginning] = Counter()
+            known = self._frequencies[beginning, most] = Counter()
             for reader in self._readers:
-                known.update(reader.words(beginning))
+                known.update(reader.words(beginning, most))
         return known
 
     def _wanted(self, term: Term) -> WantedTerm:

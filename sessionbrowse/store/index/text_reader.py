@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from sessionbrowse.store.index.texts import analyser, guarded
 
-MAX_WORDS = 5_000
-"""Maximum number of words listed for one prefix, the most frequent first."""
 KEPT_OF_WORD = 1_000
 MAX_FILES = 50_000
 """Maximum number of files that are listed for one term."""
@@ -59,8 +57,8 @@ class TextReader:
         """Release the engine's files; the reader cannot be used afterwards."""
         self._searcher = None
 
-    def words(self, beginning: str, most: int = MAX_WORDS) -> dict[str, int]:
-        """Return the indexed words that begin with `beginning`, and for each the number of entries that contain it."""
+    def words(self, beginning: str, most: int) -> dict[str, int]:
+        """Return the `most` most frequent indexed words with a beginning, and how many entries contain each word."""
         found: dict[str, int] = {}
         with guarded():
             for field, _ in _SHARES:
