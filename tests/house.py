@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_709
+MOST_LINES = 42_708
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -80,12 +80,12 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "tui/data": 697,
     "tui/dialogs": 551,
     "tui/layout": 828,
-    "tui/lists": 1_159,
+    "tui/lists": 1_160,
     "tui/outside": 198,
     "tui/paint": 976,
     "tui/reading": 1_050,
     "tui/resume": 305,
-    "tui/search": 453,
+    "tui/search": 451,
     "tui/session": 1_045,
     "tui/shell": 780,
     "tui/stats": 376,

@@ -28,6 +28,9 @@ Target: TypeAlias = "tuple[str, tuple[Hit, str] | None]"
 PREVIEW_DELAY = 0.12
 """Seconds that the cursor must rest on a session before the preview reads the session's file."""
 
+WRITING_SECONDS = 0.004
+"""Seconds in which a painted frame is written to the terminal; reading a session meanwhile would delay the writing."""
+
 
 class Preview:
     """Controls the preview pane: decides which session it shows, and when the session's file is read.
@@ -39,7 +42,6 @@ class Preview:
         self._screen = screen
         self._state = screen.state
         self._in_place = in_place
-        self._painted = False
         self._is_stale = False
         self._loading = Delayed(screen, self.load)
         self._resting = Resting(screen, self._rests)
@@ -57,8 +59,11 @@ class Preview:
     def _view(self) -> TextView:
         return self._screen.query_one("#preview", TextView)
 
-    def show(self) -> None:
-        """Show the session under the cursor in the preview: its summary, and after a short delay its conversation."""
+    def show(self, *, is_found: bool = False) -> None:
+        """Show the session under the cursor in the preview: its summary, and after a short delay its conversation.
+
+        With `is_found`, a search has moved the cursor there, not the user, and there is no delay.
+        """
         summary = self._screen.subject
         self._loading.cancel()
         self._screen.lane("preview", self.receive).cancel()
@@ -69,19 +74,20 @@ class Preview:
             self._view.show(in_place, empty="")
             return
         self._asked = (summary.path, self._screen.hit)
-        rested = self._resting.moved()
-        if rested or not self._painted:
+        if is_found:
+            self._resting.cancel()
+            self._screen.after_frame(lambda: self._resting.start(WRITING_SECONDS))
+        elif self._resting.moved():
             # Paint the list first, because the preview takes as long as the list to paint, and longer the first time,
             # when modules must be imported.
             self._screen.after_frame(self._show_facts)
-        if rested and self._screen.has_class("-preview-shown"):
             self._loading.start(PREVIEW_DELAY)
 
     def rows_changed(self) -> None:
         """Update the preview if the search now finds a different entry of the previewed session."""
         self._family.scanned()
         if self._asked is not None and self._asked[1] != self._screen.hit:
-            self.show()
+            self.show(is_found=True)
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the preview pane."""
@@ -97,16 +103,15 @@ class Preview:
     def _rests(self) -> None:
         """Show the session under the cursor in the preview, after quick cursor moves have ended."""
         self._show_facts()
-        if self._screen.has_class("-preview-shown"):
-            self.load()
+        self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Read the session under the cursor in the background; `receive` then shows its conversation.
+        """Read the session under the cursor in the background, if the preview is shown; `receive` then shows it.
 
         With `follows`, a read that is still running ends first instead of being cancelled.
         """
         summary, browser = self._screen.subject, self._screen.browser
-        if summary is None or self._asked is None:
+        if summary is None or self._asked is None or not self._screen.has_class("-preview-shown"):
             return
 
         hit, now_ms = self._asked[1], browser.now_ms()
@@ -173,7 +178,6 @@ class Preview:
             self._view.show([*facts, *parts], keep_place=keep_place, marks=marks, searched_from=len(facts))
 
     def _show_facts(self) -> None:
-        self._painted = True
         summary = self._screen.subject
         if summary is not None and (self._shown is None or self._shown[0] != summary.path):
             self._view.show(self._facts(summary))

@@ -383,7 +383,7 @@ class BrowseScreen(ListScreen):
     @on(RowList.Highlighted, "#sessions")
     def _session_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
-        self.preview.show()
+        self.preview.show(is_found=self.search.is_active and not self.sessions_list.was_moved)
         self.search.show_more(event.index, self.sessions_list.count)
         self.update_footer()
 
@@ -422,9 +422,11 @@ class BrowseScreen(ListScreen):
             self.state.project_words = text
             self.refresh_projects()
         elif text != self.search.text:
+            has_examples = not (text and self.search.text)
             self.search.set_text(text)
             self.say_found()
-            self.preview.show()
+            if has_examples:
+                self.preview.show()
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:

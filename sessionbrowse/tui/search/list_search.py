@@ -252,14 +252,14 @@ class ListSearch:
                 self._receive_hits(session)
             case SearchProgress(stamp=stamp) if stamp == self._stamp:
                 self._progress = answer
-                self._screen.refresh_sessions()
             case SearchRefused(stamp=stamp) if stamp == self._stamp:
                 self.problem = answer.sentence
-                self._screen.refresh_sessions()
             case SearchStatus():
-                self._screen.refresh_sessions()
+                pass
             case _:
                 return
+        if not isinstance(answer, HitPage):
+            self._screen.refresh_sessions()
         # Textual paints at fixed intervals, and has just painted the typed letter: do not wait for its next frame.
         self._screen.set_timer(ANSWER_FRAME_SECONDS, self._screen.paint_now)
 
@@ -303,7 +303,6 @@ class ListSearch:
         path = session.summary.path
         self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
         self._hits[path] = session
-        self._screen.refresh_sessions()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -315,8 +314,7 @@ class ListSearch:
         if query is None or not state.searched:
             return None
         if self._is_local:
-            found = state.library.fitting(query, state.chosen())
-            sort = state.found_sort
+            found, sort = state.library.fitting(query, state.chosen()), state.found_sort
             return list(map(SessionRow, found if sort in ("best", "newest") else ordered(found, sort)))
         from sessionbrowse.tui.search.found_rows import found_rows
 

@@ -134,6 +134,20 @@ async def test_the_preview_stands_at_the_match(demo: dict[str, Any]) -> None:
         assert "cookie" in browser.words("#preview").lower()
 
 
+async def test_the_best_hit_is_previewed_at_once_another_row_after_a_pause(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with searching(demo, size=(120, 24)) as browser:
+        for name in ("lists.preview.PREVIEW_DELAY", "shell.paned_screen.PAUSE_SECONDS"):
+            monkeypatch.setattr(f"sessionbrowse.tui.{name}", 60.0)
+        await browser.press_now(*"stored", "space", *"token")
+        await browser.until(lambda: "Tokens are stored as SHA-256" in browser.words("#preview"))
+        await browser.press_now("down", "down")
+        screen = browser.app.screen
+        assert isinstance(screen, BrowseScreen)
+        await browser.until(lambda: screen.preview.due)
+
+
 async def test_the_preview_stands_at_what_was_said_not_at_a_fact_with_the_same_word(demo: dict[str, Any]) -> None:
     async with searching(demo, "stored token", size=(120, 24)) as browser:
         # The compaction's heading says how many tokens there were before it.
@@ -670,7 +684,7 @@ async def test_the_preview_scrolls_to_what_a_pattern_finds_unless_the_user_scrol
         view = browser.app.screen.query_one("#preview", TextView)
         assert view.scroll_offset.y > 100
         with browser.app.pattern_worker._asking:
-            await browser.press_now("|", "x")
+            await browser.press_now("?")
             await browser.until(lambda: view.scroll_offset.y == 0)
             view.go_down()
         await browser.settle()
