@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_708
+MOST_LINES = 42_718
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -48,8 +48,8 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/context": 1_300,
     "model/convert": 561,
     "model/foreign": 1_255,
-    "model/listing": 1_005,
-    "model/search": 908,
+    "model/listing": 1_006,
+    "model/search": 918,
     "model/session": 781,
     "model/tree": 865,
     "model/usage": 725,
@@ -63,7 +63,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/list": 586,
     "services/machines": 805,
     "services/resume": 559,
-    "services/search": 1_231,
+    "services/search": 1_230,
     "services/transaction": 672,
     "services/usage": 436,
     "store": 96,

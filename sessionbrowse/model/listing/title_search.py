@@ -47,8 +47,8 @@ class Titles:
                 if spans is not None:
                     yield summary, spans
 
-    def having(self, pieces: Sequence[str]) -> set[str]:
-        """Return the paths of the sessions whose id, name, labels or directory contain one of the given strings.
+    def having(self, pieces: Sequence[str]) -> list[Summary]:
+        """Return the sessions whose id, name, labels or directory contain one of the given strings.
 
         The strings are in lower case without diacritics; one letter alone must be a whole word.
         """
@@ -60,11 +60,12 @@ class Titles:
                 place = bisect_right(begins, at) - 1
                 places.add(place)
                 at = _find(piece, text, begins[place + 1])
-        found = {self._summaries[place].path for place in places}
         near = {
             each for each, folded in self._directories.items() if any(_find(piece, folded) >= 0 for piece in pieces)
         }
-        return found.union([each.path for each in self._summaries if each.cwd in near]) if near else found
+        if near:
+            places.update([place for place, each in enumerate(self._summaries) if each.cwd in near])
+        return [self._summaries[place] for place in sorted(places)]
 
     def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
         """Yield the sessions whose title matches every word of the query only if typing mistakes are allowed.

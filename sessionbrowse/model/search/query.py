@@ -119,6 +119,11 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         return not (self.is_empty or self.has_text or self.excluded or self.is_about_entries)
 
     @property
+    def selects_sessions(self) -> bool:
+        """True if the query has a filter that some sessions do not fit, whatever their entries are."""
+        return bool(self.agents or self.machines or self.projects or self.labels or self.names)
+
+    @property
     def is_about_labels(self) -> bool:
         """True if the results are labels: the query has a filter by label, but no text and no filter of entries."""
         return bool(self.labels) and not (self.has_text or self.excluded or self.roles or self.tools or self.models)
@@ -323,10 +328,13 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
 
 def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
     """Return the text from `begin` to `end` as one line, and the spans that begin there, as positions in the line."""
-    line = "".join([" " if character.isspace() else character for character in text[begin:end]])
+    line = _WHITE_SPACE.sub(" ", text[begin:end])
     head, tail = "…" if begin > 0 else "", "…" if end < len(text) else ""
     shift = len(head) - begin
     return head + line + tail, tuple(sorted({(a + shift, min(b, end) + shift) for a, b in spans if begin <= a < end}))
+
+
+_WHITE_SPACE = re.compile(r"\s")
 
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------

@@ -213,8 +213,7 @@ def _keys(term: Term) -> list[str]:
 
 def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
     found: dict[tuple[int, int], float] = {}
-
-    def add(key: str, weight_of: Callable[[str], float]) -> None:
+    for key, weight_of in _lookups(term):
         at = folded.find(key)
         while at >= 0 and len(found) < MAX_PLACES:
             begin, end = _word_at(folded, at, at + len(key), len(term.text))
@@ -222,16 +221,10 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
             if weight > found.get((begin, end), 0.0):
                 found[begin, end] = weight
             at = folded.find(key, max(end, at + 1))
-
-    add(key_of(term.text), partial(fit, term.text))
     for other in term.instead:
-        add(key_of(other), partial(_corrected, other))
         if "_" in other:
-            add(other.replace("_", ""), partial(_corrected, other.replace("_", "")))
             for match in _in_parts(tuple(other.split("_"))).finditer(folded):
                 found.setdefault(match.span(), MISSPELT)
-    for other in term.spellings:
-        add(other, partial(_spelt, other))
     if term.parts:
         for match in _in_parts(term.parts).finditer(folded):
             found.setdefault(match.span(), STEM)
@@ -242,6 +235,17 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
         if at >= 0:
             found[at, at + len(term.text)] = EXACT
     return [(begin, end, weight) for (begin, end), weight in found.items()]
+
+
+@lru_cache(maxsize=64)
+def _lookups(term: Term) -> list[tuple[str, Callable[[str], float]]]:
+    """Return strings to look up in a text, and for each the function that weighs a word with this string."""
+    corrected = [spelt for other in term.instead for spelt in dict.fromkeys([other, other.replace("_", "")])]
+    return [
+        (key_of(term.text), partial(fit, term.text)),
+        *[(key_of(other) if other in term.instead else other, partial(_corrected, other)) for other in corrected],
+        *[(other, partial(_spelt, other)) for other in term.spellings],
+    ]
 
 
 def _corrected(wanted: str, word: str) -> float:

@@ -154,7 +154,11 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
     # The loop moves through both texts at once: `at` is an offset in `text`, and `folded_at` the offset of the same
     # character in `literal(text)`. Their distance changes only at several blanks and at non-ASCII characters.
     folded_at = at = 0
-    for special in _SPECIAL.finditer(text):
+    # The beginning of the text up to a blank before the first wanted offset is skipped.
+    blank = text.rfind(" ", 0, wanted[0]) if wanted else -1
+    if blank > 0 and not text[blank - 1].isspace() and (skipped := len(literal(text[:blank]))) <= wanted[0]:
+        folded_at, at = skipped, blank
+    for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]
         folded_at, at = folded_at + begin - at, begin
         while len(found) < len(wanted) and wanted[len(found)] < folded_at:

@@ -101,7 +101,6 @@ class Ranker:
         self._whole: tuple[str, ...] = ()
         """The identifiers of the query whose parts are searched instead."""
         self._nowhere: tuple[str, ...] = ()
-        self._fitting: Sequence[Summary] = ()
         self._by_file: Mapping[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
         self._titled: list[MatchingSession] = []
@@ -188,7 +187,6 @@ class Ranker:
     def _begin(self) -> None:
         """Look through the names of all sessions and the files that are not indexed, and rate the query's terms."""
         self._set_terms(terms_of(self._query))
-        self._fitting = self._searcher.fitting(self._query)
         self._is_begun = True
         self._begin_with()
         if not self._cancelled() and self._take_misspelt():
@@ -196,20 +194,22 @@ class Ranker:
 
     def _begin_with(self) -> None:
         self._known = {}
-        rows = self._rows if self._question is not None else {}
-        is_all = self._fitting is self._searcher.summaries and rows is self._rows
-        self._by_file = (
-            self._files.by_file if is_all else {rows[one.path].row: one for one in self._fitting if one.path in rows}
-        )
-        titled = self._searcher.titles.having((*self._keys, *self._names.ids))
+        self._by_file = self._files.by_file if self._question is not None else {}
+        if self._query.selects_sessions:
+            fitting = {file: one for file, one in self._by_file.items() if self._searcher.fits(self._query, one)}
+            self._by_file = fitting
+        titled = {each.path: each for each in self._searcher.titles.having((*self._keys, *self._names.ids))}
+        others = self._files.others if self._question is not None else self._searcher.summaries
         counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)
         self._documents = self._question.documents if self._question is not None else 0
         # Sessions that are indexed and have no term in their name, as most, are left out of the loop.
-        for summary in [each for each in self._fitting if each.path in titled or each.path not in rows]:
+        for summary in [*titled.values(), *[each for each in others if each.path not in titled]]:
             if self._cancelled():
                 break
+            if not self._searcher.fits(self._query, summary):
+                continue
             named = self._names.weights(summary) if summary.path in titled else self._nothing
-            candidate = MatchingSession(summary, rows.get(summary.path), named)
+            candidate = MatchingSession(summary, self._rows.get(summary.path), named)
             if candidate.row is None:
                 self._documents += summary.message_count
                 candidate.found = list(self._judged(summary, streamed_lines(summary)))

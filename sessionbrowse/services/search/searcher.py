@@ -122,12 +122,6 @@ class Searcher:
         """Return True if a session fits the query's agent, project, label and name filters."""
         return self._filters.fits(query, summary)
 
-    def fitting(self, query: SearchQuery) -> Sequence[Summary]:
-        """Return the sessions that fit the query's agent, project, label and name filters."""
-        if not (query.agents or query.machines or query.projects or query.labels or query.names):
-            return self.summaries
-        return [each for each in self.summaries if self._filters.fits(query, each)]
-
     def fits_entry(self, query: SearchQuery, summary: Summary, index: int) -> bool:
         """Return True if the state and the labels of an entry fit the query's filters."""
         if query.states:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -136,12 +137,16 @@ def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     # In a session without branches and compactions, as most are, all entries are on the active branch.
     if not entries.parents and not entries.boundaries:
         return EntryOutline(ids, range(count))
-    active, parent_ids = [count - 1], entries.parent_ids()
-    while (parent_id := parent_ids[active[-1]]) is not None:
-        parent = by_id.get(parent_id, count)
-        if parent >= active[-1]:
+    # The active branch is found as runs of entries, each of which is the parent of the next one in its run.
+    begins, runs = [0, *sorted(entries.parents)], list[range]()
+    entry_id: str | None = ids[-1]
+    while entry_id is not None:
+        last = by_id.get(entry_id, count)
+        if last >= (runs[-1].start if runs else count):
             return None
-        active.append(parent)
+        runs.append(range(begins[bisect_right(begins, last) - 1], last + 1))
+        entry_id = entries.parents.get(runs[-1].start)
+    active = [index for run in runs for index in reversed(run)]
     return EntryOutline(ids, frozenset(active), frozenset(_compacted(active, entries.boundaries, by_id)))
 
 
