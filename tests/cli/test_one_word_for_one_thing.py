@@ -84,6 +84,7 @@ def test_nothing_found_is_said_in_words_of_its_own(root: Path, tmp_path: Path, c
     assert "no session is untouched for a year" in run(capfd, "cleanup", "--kind", "old", "--root", str(root))[2]
     (tmp_path / "none").mkdir()
     assert "no session found" in run(capfd, "list", "--root", str(tmp_path / "none"))[2]
+    assert "no session found" in run(capfd, "search", "word", "--root", str(tmp_path / "none"))[2]
     assert "no project found" in run(capfd, "projects", "--root", str(tmp_path / "none"))[2]
 
 

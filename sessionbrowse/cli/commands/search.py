@@ -72,7 +72,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     if not ranking.sessions:
         note_filters(searcher, query, note)
         more = "" if tools else "; add --tools to search tool calls and results too"
-        output.note(f"nothing found{more}")
+        output.note(f"nothing found{more}" if searcher.summaries else "no session found")
         return 0
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     lines = text_of(ranking.sessions, scope.around.home, bold=bold)
