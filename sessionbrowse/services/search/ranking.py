@@ -467,18 +467,19 @@ class SessionNames:
         # A session's name need not contain the query's quoted phrases, because an entry may contain them.
         self._terms = [replace(term, is_required=False) for term in terms]
         self._nothing = (0.0,) * len(terms)
-        self._by_text: dict[str, tuple[float, ...]] = {}
+        self._known: dict[tuple[str | None, ...], tuple[float, ...]] = {}
 
     def weights(self, summary: Summary) -> tuple[float, ...]:
         """Return how well each term matches the name, labels, directory and id of a session: 0 (missing) to 1."""
         query, own = self._query, (summary.id or "").lower()
         if query.is_about_entries or not is_in_time(query, summary.modified):
             return self._nothing
-        text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:]])
-        known = self._by_text.get(text)
+        names = (summary.name, summary.cwd, *summary.labels)
+        known = self._known.get(names)
         if known is None:
+            text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:]])
             evidence = evidence_in(self._terms, text, "name") if not has_excluded(query, text) else None
-            known = self._by_text[text] = evidence.weights if evidence is not None else self._nothing
+            known = self._known[names] = evidence.weights if evidence is not None else self._nothing
         if not own.startswith(self.ids):
             return known
         # A query splits an id at its hyphens into several words, so each part is compared.
