@@ -232,7 +232,7 @@ def _type_words(terminal: Terminal, words: list[str], most: float = 2) -> tuple[
         for length in range(3, 6):
             before, _ = _lines_and_drawn(terminal.screen)
             moment, screens = terminal.record(word[length - 1], quiet=0.4, most=most, look=_lines_and_drawn)
-            settled.append(max([at for at, _ in screens], default=moment) - moment)
+            settled.append(_at_rest(word[:length], screens, moment) - moment)
             stood = _painted(word[:length], before, screens)
             if stood is not None:
                 painted.append(stood - moment)
@@ -422,6 +422,16 @@ def _lines_and_drawn(screen: Screen) -> tuple[list[str], set[int]]:
     return screen.lines(), screen.drawn()
 
 
+def _at_rest(prefix: str, screens: list[tuple[float, tuple[list[str], set[int]]]], pressed: float) -> float:
+    """Return when the last line was drawn; the line with the typed letters does not count, as its cursor blinks."""
+    drawn_at = [at for at, (now, drawn) in screens if any(not _is_typed(prefix).match(now[line]) for line in drawn)]
+    return max(drawn_at, default=pressed)
+
+
+def _is_typed(prefix: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*/{prefix}(?:\s|$)")
+
+
 def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[list[str], set[int]]]]) -> float | None:
     """Return when the hits of the prefix first stood there; None if they never did.
 
@@ -429,7 +439,7 @@ def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[li
     line is drawn again for a longer word, because more of it is marked. Late hits of the shorter word may come with the
     letter, so lines drawn together with it count only if one is new, or if none is drawn again.
     """
-    is_typed = re.compile(rf"\s*/{prefix}(?:\s|$)")
+    is_typed = _is_typed(prefix)
     first = next((number for number, line in enumerate(before) if "─ Sessions" in line), 1) + 2
     with_letter: float | None = None
     has_letter = False

@@ -17,7 +17,7 @@ from tests.bench import figures, words
 from tests.bench.generate import Store, StoreSpec, make_store
 from tests.bench.measure import percentile, ratios, run
 from tests.bench.report import table
-from tests.bench.rows_browser import _painted
+from tests.bench.rows_browser import _at_rest, _painted
 from tests.bench.rows_command_line import appended
 
 MIXED = StoreSpec("mixed", "mixed", 100, 6_000_000)
@@ -170,3 +170,6 @@ def test_hits_stand_there_once_the_first_below_a_head_is_drawn_after_the_letter(
     assert _painted("sess", before, [letter_and_late]) == 0.010
     assert _painted("sess", before, [late, new]) == 0.012
     assert _painted("sess", before, [late, letter]) is None
+    blinked = (0.500, (screen("sess"), {6}))
+    assert _at_rest("sess", [letter, marked, blinked], 0.001) == 0.030
+    assert _at_rest("sess", [letter], 0.001) == 0.001
