@@ -196,8 +196,7 @@ class Ranker:
         self._known = {}
         self._by_file = self._files.by_file if self._question is not None else {}
         if self._query.selects_sessions:
-            fitting = {file: one for file, one in self._by_file.items() if self._searcher.fits(self._query, one)}
-            self._by_file = fitting
+            self._by_file = {at: one for at, one in self._by_file.items() if self._searcher.fits(self._query, one)}
         titled = {each.path: each for each in self._searcher.titles.having((*self._keys, *self._names.ids))}
         others = self._files.others if self._question is not None else self._searcher.summaries
         counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)

@@ -296,6 +296,7 @@ def search_for(screen: BrowseScreen, text: str) -> None:
     screen.query_one(FilterLine).input.cursor_position = len(text)
     screen.search.set_text(text)
     screen.say_found()
+    screen.preview.show()
 
 
 def do_keep_search(screen: BrowseScreen) -> None:
