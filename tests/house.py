@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_719
+MOST_LINES = 42_718
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -80,7 +80,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "tui/data": 697,
     "tui/dialogs": 551,
     "tui/layout": 828,
-    "tui/lists": 1_161,
+    "tui/lists": 1_160,
     "tui/outside": 198,
     "tui/paint": 976,
     "tui/reading": 1_050,

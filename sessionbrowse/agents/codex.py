@@ -94,7 +94,7 @@ def _titles_in(folder: str) -> dict[str, str]:
 
 
 def _cached(path: str, read: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Return the names or titles, by session id, that `read` finds in a file; read only files that have changed."""
+    """Return the names or titles in a file, by session id; `read` is called only if the file has changed."""
     try:
         status = os.stat(path)
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

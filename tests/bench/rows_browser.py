@@ -423,7 +423,7 @@ def _lines_and_drawn(screen: Screen) -> tuple[list[str], set[int]]:
 
 
 def _at_rest(prefix: str, screens: list[tuple[float, tuple[list[str], set[int]]]], pressed: float) -> float:
-    """Return when the last line was drawn; the line with the typed letters does not count, as its cursor blinks."""
+    """Return the time of the last drawing, except of the line with the typed letters, because its cursor blinks."""
     drawn_at = [at for at, (now, drawn) in screens if any(not _is_typed(prefix).match(now[line]) for line in drawn)]
     return max(drawn_at, default=pressed)
 

@@ -128,7 +128,7 @@ class Records(Generic[Line]):
         size, find = len(content), content.find
         for number, value in enumerate(found):
             begin, end = end, find(b"\n", end) + 1 or size
-            # The decoder also accepts empty lines and several values in a line, so each line must begin an object.
+            # The decoder also accepts empty lines and lines of several values: check that each line begins an object.
             if begin == end or content[begin] != _BRACE:
                 return False
             value.number, value.at, value.file = number, begin, content

@@ -120,7 +120,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def selects_sessions(self) -> bool:
-        """True if the query has a filter that some sessions do not fit, whatever their entries are."""
+        """True if the query has a filter by agent, machine, project, label or name, which whole sessions must fit."""
         return bool(self.agents or self.machines or self.projects or self.labels or self.names)
 
     @property

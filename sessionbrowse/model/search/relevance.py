@@ -239,7 +239,7 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
 
 @lru_cache(maxsize=64)
 def _lookups(term: Term) -> list[tuple[str, Callable[[str], float]]]:
-    """Return strings to look up in a text, and for each the function that weighs a word with this string."""
+    """Return the strings by which a term is looked up in a text, each with the function that weighs a found word."""
     corrected = [spelt for other in term.instead for spelt in dict.fromkeys([other, other.replace("_", "")])]
     return [
         (key_of(term.text), partial(fit, term.text)),

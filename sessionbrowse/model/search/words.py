@@ -64,7 +64,7 @@ def engine_text(text: str) -> str:
 
 
 def camel_parts(text: str) -> str:
-    """Find identifiers such as `fooBar` and `HTTPServer` in a text; return their parts: `foo Bar HTTP Server`.
+    """Return the parts of the identifiers in a text: `foo Bar HTTP Server` for the identifiers `fooBar HTTPServer`.
 
     The identifiers come in no particular order.
     """
@@ -154,7 +154,7 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
     # The loop moves through both texts at once: `at` is an offset in `text`, and `folded_at` the offset of the same
     # character in `literal(text)`. Their distance changes only at several blanks and at non-ASCII characters.
     folded_at = at = 0
-    # The beginning of the text up to a blank before the first wanted offset is skipped.
+    # Skip the beginning of the text, up to the last blank before the first wanted offset.
     blank = text.rfind(" ", 0, wanted[0]) if wanted else -1
     if blank > 0 and not text[blank - 1].isspace() and (skipped := len(literal(text[:blank]))) <= wanted[0]:
         folded_at, at = skipped, blank

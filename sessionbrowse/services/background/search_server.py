@@ -348,6 +348,6 @@ def run_search(channel: Channel[SearchRequest]) -> None:
     server = SearchServer(scope, Path(request.cache), channel.send, half_life_days=request.half_life_days)
     # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(server.take, lambda: os._exit(0))
-    # With Python's threshold of 700 new objects, garbage collection would take a sixth of the time of a search.
+    # Python collects garbage after 700 new objects by default, which would take a sixth of the time of each search.
     gc.set_threshold(YOUNG_OBJECTS)
     server.run()

@@ -252,7 +252,7 @@ def update_index(
 
 
 def filtered(sessions: Iterable[Summary], *, within: Within | None = None, named: bool = False) -> list[Summary]:
-    """Return those sessions whose directory the function `within` selects; with `named`, only those with a name."""
+    """Return the sessions for whose directory `within` returns True; if `named` is True, only sessions with a name."""
     among = list(sessions)
     there = within({session.cwd for session in among}) if within is not None else None
     return [

@@ -104,7 +104,7 @@ class Ranker:
         self._by_file: Mapping[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
         self._titled: list[MatchingSession] = []
-        """The sessions whose name contains a term, the most promising first."""
+        """The sessions with a term of the query in their name, labels, directory or id, in the order of `_guess`."""
         self._is_begun = self._is_near = False
         self._asked = self._documents = 0
         self._is_all = False
@@ -411,7 +411,7 @@ class Ranker:
 
     def _promising(self, most: int) -> list[MatchingSession]:
         """Return the `most` most promising sessions, then the others in which an entry was found."""
-        # In a store where thousands of directories have a word of the query, all their sessions are known.
+        # `_titled` has thousands of sessions if the names of many directories contain a word: sort only some of them.
         named = [each for each in self._titled if not (each.hits or each.found)][:most]
         likely = [each for each in self._known.values() if each.hits or each.found]
         candidates = sorted([*likely, *named], key=self._guess)

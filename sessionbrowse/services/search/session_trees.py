@@ -137,7 +137,7 @@ def outline_of(row: FileRow, entries: StoredEntries) -> EntryOutline | None:
     # In a session without branches and compactions, as most are, all entries are on the active branch.
     if not entries.parents and not entries.boundaries:
         return EntryOutline(ids, range(count))
-    # The active branch is found as runs of entries, each of which is the parent of the next one in its run.
+    # The active branch consists of runs of entries that follow each other in the file, each the parent of the next one.
     begins, runs = [0, *sorted(entries.parents)], list[range]()
     entry_id: str | None = ids[-1]
     while entry_id is not None:

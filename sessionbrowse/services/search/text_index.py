@@ -34,8 +34,10 @@ from sessionbrowse.store.index.texts import SAID, TOOLS, engine, open_texts
 MAX_FORMS = 60
 """Maximum number of forms that are searched for one word of a query."""
 MOST_LONGER, MOST_NEAR = 500, 5_000
-"""Maximum numbers of indexed words with the beginning of a word that are compared with it: to find its forms, and to
-find words that are one typing mistake away. The most frequent words are compared."""
+"""Maximum numbers of indexed words that are compared with a word of the query, the most frequent words first.
+
+`MOST_LONGER` words are compared to find the forms of the word, `MOST_NEAR` to find words one typing mistake away.
+"""
 _LAST_PARTS = 30
 NO_ENGINE = "Words are searched in the session files, because the package tantivy cannot be used here."
 ON_NETWORK = "Words are searched in the session files, because the cache directory {} is on a network disk."

@@ -231,7 +231,7 @@ class Index:
 
         run = self.connection.execute
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
-            # If texts were deleted above, the engine has an open writer, useless after a fork. The commit closes it.
+            # If texts were deleted above, the engine has an open writer, which forked processes cannot use. Close it.
             run("BEGIN IMMEDIATE")
             growing.commit(is_last=False)
             run("COMMIT")
@@ -369,8 +369,8 @@ def check_index(index: Index) -> None:
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Delete an index that cannot be used, create an empty one for the next update, and tell `note` the reason."""
-    note(f"The index {index.directory} cannot be used ({error}). sessionbrowse deleted it; a new one will be built.")
+    """Delete an index that cannot be used, create an empty one for the next update, and pass the reason to `note`."""
+    note(f"The index {index.directory} cannot be used ({error}). sessionbrowse deleted it and will build a new one.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
 

@@ -58,7 +58,7 @@ class TextReader:
         self._searcher = None
 
     def words(self, beginning: str, most: int) -> dict[str, int]:
-        """Return the `most` most frequent indexed words with a beginning, and how many entries contain each word."""
+        """Return the `most` most frequent words that begin with `beginning`, and the number of entries with each."""
         found: dict[str, int] = {}
         with guarded():
             for field, _ in _SHARES:

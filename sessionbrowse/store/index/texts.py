@@ -371,7 +371,7 @@ def _schema(module: Any) -> Any:
     builder.add_unsigned_field("entry", fast=True)
     builder.add_unsigned_field("role", indexed=True, fast=True)
     for field in ("said", "done"):
-        # For names in tool calls, the engine does not store how often an entry contains a word: recall is the same.
+        # For names in tool calls, the engine stores no word counts: the search finds the same sessions without them.
         counts = "freq" if field == "said" else "basic"
         builder.add_text_field(field, tokenizer_name=_ANALYSER, index_option=counts)
     return builder.build()

@@ -95,7 +95,7 @@ class Dialog(CommandScreen[Result]):
         self.lay_out(self.size.width, self.size.height)
 
     def tell_keys(self, before: str = "") -> None:
-        """Show at the window's lower edge the text `before`, and the keys that accept and cancel."""
+        """Show the text `before`, and the keys that accept and cancel, at the lower edge of the window."""
         keys, window = self.browser.keys.key_of, self.query_one("#dialog-window")
         window.border_subtitle = Content(f"{before}{keys('accept')} {self._accepting} · {keys('cancel')} cancel")
 

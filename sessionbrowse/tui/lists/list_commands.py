@@ -292,11 +292,10 @@ def open_line(screen: BrowseScreen, text: str) -> None:
 
 def search_for(screen: BrowseScreen, text: str) -> None:
     """Open the search line with a query, to which the user may add, and search for it."""
+    screen.search.set_text(text)
     open_line(screen, text)
     screen.query_one(FilterLine).input.cursor_position = len(text)
-    screen.search.set_text(text)
     screen.say_found()
-    screen.preview.show()
 
 
 def do_keep_search(screen: BrowseScreen) -> None:

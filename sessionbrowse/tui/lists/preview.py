@@ -29,7 +29,10 @@ PREVIEW_DELAY = 0.12
 """Seconds that the cursor must rest on a session before the preview reads the session's file."""
 
 WRITING_SECONDS = 0.004
-"""Seconds in which a painted frame is written to the terminal; reading a session meanwhile would delay the writing."""
+"""Seconds for which the preview waits after a frame is painted, while another thread writes the frame to the terminal.
+
+Reading a session at the same time would delay the writing.
+"""
 
 
 class Preview:
@@ -62,7 +65,7 @@ class Preview:
     def show(self, *, is_found: bool = False) -> None:
         """Show the session under the cursor in the preview: its summary, and after a short delay its conversation.
 
-        With `is_found`, a search has moved the cursor there, not the user, and there is no delay.
+        If `is_found` is True, a search has moved the cursor, not the user, and the conversation is read without delay.
         """
         summary = self._screen.subject
         self._loading.cancel()
@@ -106,7 +109,7 @@ class Preview:
         self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Read the session under the cursor in the background, if the preview is shown; `receive` then shows it.
+        """If the preview is shown, read the session under the cursor in the background; `receive` then shows it.
 
         With `follows`, a read that is still running ends first instead of being cancelled.
         """
