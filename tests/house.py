@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_718
+MOST_LINES = 42_720
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -53,7 +53,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model/session": 781,
     "model/tree": 865,
     "model/usage": 725,
-    "services": 359,
+    "services": 361,
     "services/background": 1_138,
     "services/change": 1_170,
     "services/clean": 782,

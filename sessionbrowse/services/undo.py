@@ -122,7 +122,7 @@ def undo(
         except SessionBrowseError as error:
             # This change stays the next one to undo, so the error names an older change that the user can undo instead.
             raise CannotUndo(error.sentence, _earlier_id(chosen[0], context)) from error
-        return _undone(chosen, chosen, taken.notes)
+        return _undone(chosen, chosen, taken.path, taken.notes)
     bulk = in_bulk(
         chosen,
         lambda change, context, _: retried(partial(_take_back, change, context, force)),
@@ -138,7 +138,8 @@ def undo(
         raise CannotUndo(" ".join(sentences), _earlier_id(chosen[0], context))
     out = [*(one.item for one in bulk.failed), *bulk.left]
     done = [change for change in chosen if change not in out]
-    return _undone(chosen, done, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
+    path = bulk.done[0].path if bulk.done else chosen[0].path
+    return _undone(chosen, done, path, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
 
 
 def _earlier_id(refused: Change, context: ChangeContext) -> str | None:
@@ -150,6 +151,7 @@ def _earlier_id(refused: Change, context: ChangeContext) -> str | None:
 def _undone(
     chosen: Sequence[Change],
     done: Sequence[Change],
+    path: str,
     notes: tuple[str, ...],
     *,
     failed: tuple[str, ...] = (),
@@ -157,7 +159,7 @@ def _undone(
 ) -> Undone:
     return Undone(
         done="undo",
-        path=chosen[0].path,
+        path=path,
         undo_id=chosen[0].group if len(chosen) > 1 else chosen[0].id,
         notes=notes,
         verb=chosen[0].verb,

@@ -147,9 +147,10 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
         return describe(done[0], other, [*browser.library.all(), *before], title)
 
     def then(done: Sequence[Undone]) -> None:
-        if screen.name == "browse" and done[0].paths:
-            path = done[0].paths[0]
-            screen.reveal(("project", path) if done[0].verb == "relocate" else path)
+        if screen.name == "browse":
+            # The old directory of a project has no row before the scan that follows replaces the new one's.
+            moved = done[0].paths if done[0].verb == "relocate" else ()
+            screen.reveal(("project", moved[0]) if moved else done[0].path)
 
     items = [ChangeItem("", make)]
     browser.changes.make(ChangePlan(title="Undoing", items=items, describe=say, on_success=then))

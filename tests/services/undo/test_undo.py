@@ -236,6 +236,15 @@ def test_a_group_is_undone_as_one_newest_first(store: Store) -> None:
     assert [open_session(path).name for path in paths] == ["older"] * 3
 
 
+def test_the_path_of_an_undo_is_where_the_session_is_then(store: Store) -> None:
+    paths = [store.session(name=f"{number}.jsonl") for number in range(2)]
+    archive(target(paths[0]), context=store.context)
+    assert undo(context=store.context).path == str(paths[0])
+    for path in paths:
+        archive(target(path), context=store.context, group="b0b0b0b0")
+    assert undo(context=store.context).path == str(paths[1])
+
+
 def test_what_of_a_group_cannot_be_undone_is_named_and_the_rest_is_done(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl", entries=NAMED) for number in range(3)]
     for path in paths:

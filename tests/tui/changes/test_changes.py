@@ -602,6 +602,18 @@ async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(sto
         assert browser.row_list("#sessions").count == 3
 
 
+async def test_the_cursor_goes_back_to_a_session_whose_archiving_is_undone(store: Store) -> None:
+    many(store, 3)
+    async with hands_on(store) as browser:
+        sessions = browser.row_list("#sessions")
+        await browser.press("down")
+        key = sessions.key
+        await browser.press("x", "a", "enter")
+        assert sessions.key != key
+        await browser.press("home", "u")
+        assert sessions.key == key
+
+
 async def test_a_moved_project_is_found_again_with_what_would_change_shown_first(store: Store) -> None:
     old, new = store.home / "before" / "shop", store.home / "moved" / "shop"
     new.mkdir(parents=True)
