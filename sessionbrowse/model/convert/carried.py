@@ -7,7 +7,7 @@ whose type pi does not know becomes a `custom` entry of the type `AGENT.TYPE`, w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from sessionbrowse.format.json_value import Json
@@ -45,6 +45,15 @@ def text_of(value: Entry, key: str) -> str:
     """Return the text under a key; "" if there is none."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
+
+
+def nearest_outside(above: Mapping[str, Json], entry_id: Json) -> Json:
+    """Return an entry's id, or that of its nearest ancestor that is no key of `above`, which maps ids to parents."""
+    for _ in above:
+        if not isinstance(entry_id, str) or entry_id not in above:
+            break
+        entry_id = above[entry_id]
+    return entry_id
 
 
 def message_of(entry: Entry) -> Entry:

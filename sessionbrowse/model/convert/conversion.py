@@ -96,7 +96,8 @@ def converted(
     title, source = _title(session, entries)
     if target == "omp":
         entries = omp.without_name_lines(entries)
-        count.add("title", count=len(title) - len(_cut(title, source)))
+        whole_title, title = title, _cut(title, source)
+        count.add("title", count=len(whole_title) - len(title))
     for here, there in pairwise(dict.fromkeys((session.agent, "pi", target))):
         entries = [_carried(session, one, here, there, read_image, count) for one in entries]
     known: dict[str, str] = {}

@@ -9,26 +9,34 @@ from msgspec import Struct
 
 from sessionbrowse.format.json_value import Json, json_line, json_object
 from sessionbrowse.model.convert import omp
-from sessionbrowse.model.convert.carried import Entry, ReadImage, marked, message_of, new_entry, own_fields, text_of
+from sessionbrowse.model.convert.carried import (
+    Entry,
+    ReadImage,
+    marked,
+    message_of,
+    nearest_outside,
+    new_entry,
+    own_fields,
+    text_of,
+)
 
 State = Literal["same", "grown", "went on", "changed"]
 _NO_NAME = {("session_info", ""): marked({"type": "session_info", "name": ""}, "title", None)}
-_NAMES = frozenset({"session_info", "title_change"})
 _SETTINGS = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
-_QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "credential_pin", "session_summary"}
+_NAMES = frozenset({"session_info", "title_change", "label", "session_summary"})
+_QUIET = _SETTINGS | _NAMES | {"custom", "usage", "model_usage", "credential_pin"}
 """Types of entries that an agent or a user adds to a session without continuing its conversation."""
 
 
 class Grown(Struct, frozen=True):
     """The difference between the session made by an earlier conversion and its source now, with the lines to add.
 
-    `renamed` is True if the user has named the made session since; it keeps that name. `longer` is the complete line of
-    an answer that was unfinished at the earlier conversion; it replaces the shorter line.
+    `longer` is the complete line of an answer that was unfinished at the earlier conversion; it replaces the shorter
+    line.
     """
 
     state: State
     lines: tuple[bytes, ...] = ()
-    renamed: bool = False
     longer: bytes | None = None
 
 
@@ -58,24 +66,25 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     # The name and the labels that the user set in the made session stay in force, before those of the source.
     said, marks = _marks(after), _NO_NAME | _marks([value for _, value in given]) | _marks(since)
     again = [one for key, one in marks.items() if _text(one) != _text(said.get(key, {}))]
-    if not new and not again and longer is None:
-        return Grown("same")
     went_on = any(text_of(one, "type") not in _QUIET for one in since)
     if went_on or other or len(ours) + len(new) != len(wanted):
         is_quiet = all(text_of(value, "type") in _QUIET for _, value in new)
-        return Grown("same" if is_quiet else "went on" if went_on else "changed")
+        return Grown("same" if is_quiet and (went_on or not other) else "went on" if went_on else "changed")
+    if not new and not again and longer is None:
+        return Grown("same")
     added = [raw for raw, _ in new]
     last, leaf = (of[-1].get("id") if of else None for of in (made, ours))
-    # The first child of the old leaf becomes a child of the last line, as if the agent had gone on itself.
+    # The first child of the old leaf becomes a child of the last line, as if the agent had gone on itself; unless the
+    # user has checked out another entry since.
     first = next((at for at, (_, value) in enumerate(new) if value.get("parentId") == leaf != last), None)
-    if first is not None:
+    if first is not None and nearest_outside(above, last) == leaf:
         added[first] = json_line({**new[first][1], "parentId": last})
     for number, one in enumerate(again):
         end = after[-1]
         seed = f"{len(made)}\0{number}\0{end.get('id')}"
         after.append(new_entry(seed, end.get("id"), end.get("timestamp"), own_fields(one)))
         added.append(json_line(after[-1]))
-    return Grown("grown", tuple(added), any(text_of(one, "type") in _NAMES for one in since), longer)
+    return Grown("grown", tuple(added), longer)
 
 
 def _marks(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
@@ -97,9 +106,6 @@ def _is_longer(older: Entry, entry: Entry) -> bool:
 
 
 def _is_same(one: Entry, expected: Entry, above: dict[str, Json], read_image: ReadImage) -> bool:
-    parent = one.get("parentId")
-    for _ in above:
-        if parent != expected.get("parentId") and isinstance(parent, str):
-            parent = above.get(parent, parent)
-    made, wanted = {**one, "parentId": parent}, {**expected, "parentId": expected.get("parentId")}
+    made = {**one, "parentId": nearest_outside(above, one.get("parentId"))}
+    wanted = {**expected, "parentId": expected.get("parentId")}
     return made == wanted or omp.with_images(made, read_image) == omp.with_images(wanted, read_image)

@@ -14,6 +14,7 @@ from sessionbrowse.model.convert.carried import (
     based,
     marked,
     message_of,
+    nearest_outside,
     new_entry,
     notes_of,
     text_of,
@@ -49,9 +50,7 @@ def without_name_lines(entries: list[Entry]) -> list[Entry]:
     above = {one["id"]: one.get("parentId") for one in entries if is_name_line(one) and isinstance(one.get("id"), str)}
     kept = []
     for one in entries:
-        parent = one.get("parentId")
-        for _ in above:
-            parent = above.get(parent, parent) if isinstance(parent, str) else parent
+        parent = nearest_outside(above, one.get("parentId"))
         if not is_name_line(one):
             kept.append(one if parent == one.get("parentId") else {**one, "parentId": parent})
     return kept

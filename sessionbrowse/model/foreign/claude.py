@@ -9,6 +9,7 @@ not fork the tree.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from functools import cached_property
 from typing import ClassVar
@@ -37,6 +38,7 @@ from sessionbrowse.model.foreign.claude_records import (
 )
 from sessionbrowse.model.foreign.steps import ROOT, Reading, Step, header_of
 from sessionbrowse.model.foreign.translated import (
+    FILES,
     MISSING_PARENT,
     Object,
     Records,
@@ -60,6 +62,7 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 
 A line of the type `summary` may belong to another session.
 """
+_DOCUMENT = re.compile(rb'"type": ?"document"')
 _NEAR = 1000
 """The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 
@@ -265,7 +268,9 @@ class _Transcript(Reading):
             parent = self._parent(record)
             if parent != self.at and record.uuid not in self._above_talk:
                 parent = self.at
-            self.add(Step(kind, record, record.text), parent, in_line=True)
+            has_files = any(block.type in FILES for block in blocks_in(record.message.content))
+            content = blocks_of(content_of(record)) if has_files else record.text
+            self.add(Step(kind, record, content), parent, in_line=True)
         record.entry = self.at
 
     def _place_answer(self, first: ClaudeRecord, answer: _Answer) -> None:
@@ -375,6 +380,8 @@ class _Transcript(Reading):
 
     def count_unread(self) -> None:
         for record in self._found:
+            if record.kind and record.kind != "copy" and _DOCUMENT.search(record.raw):
+                self.unread["document"] += 1
             if record.kind == "copy":
                 self.unread["doubled"] += 1
             elif not record.kind and record.type != QUEUE:

@@ -45,6 +45,7 @@ from sessionbrowse.model.foreign.translated import (
     text_block,
     text_of,
 )
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 
 PAUSE_MS = 300
 """A fork copies its parent's history in one burst; a pause between two lines longer than this ends the burst."""
@@ -96,6 +97,7 @@ class _Rollout(Reading):
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._newest: Step | None = None
         self._of_turn: Step | None = None
+        self._rollback: Line | None = None
         self._prompts: list[int] = []
         self._total: Counts | None = None
         self._model = ""
@@ -217,6 +219,9 @@ class _Rollout(Reading):
                 if part != "output":
                     self._place(line)
         self._place_results(calls)
+        if self._rollback is not None and self.at != len(self.steps) - 1:
+            # Nothing follows the rollback yet, so the leaf is where the next prompt will be added.
+            self.add(Step(CHECKOUT_TYPE, self._rollback))
 
     def _place_results(self, calls: list[Line]) -> None:
         """Give the calls of an answer their ids, and make the steps of their outputs."""
@@ -260,6 +265,7 @@ class _Rollout(Reading):
                 self.at = self._prompts[-min(dropped, len(self._prompts))]
                 self.needs_entries = True
                 del self._prompts[-dropped:]
+                self._rollback = line
             self._of_turn = None
         elif part == "unknown":
             self.add(Step("unknown", line, _kind_of(line) or "without type"))

@@ -15,6 +15,7 @@ from msgspec import Struct
 from sessionbrowse.model.foreign.translated import UNKNOWN, Object, Records, Translated, moment_of
 from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.model.listing.summary_builder import status_after
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 from sessionbrowse.text import model_name
 
 ROOT = -1
@@ -28,9 +29,10 @@ _USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
 class Step(Struct, gc=False):
     """An entry to be made from a line, below the step at the position `parent`.
 
-    `role` is that of a message, "compaction", "usage", "unknown", or the kind of a note. `content` is what the entry is
-    made from. An answer has `model`, `stop` (its reason to stop), `has_calls`, and `usage`: its tokens of input and
-    output, read from the cache, written to it, and perhaps of reasoning.
+    `role` is that of a message, "compaction", "usage", "unknown", `CHECKOUT_TYPE` (the session goes on at `parent`), or
+    the kind of a note. `content` is what the entry is made from. An answer has `model`, `stop` (its reason to stop),
+    `has_calls`, and `usage`: its tokens of input and output, read from the cache, written to it, and perhaps of
+    reasoning.
     """
 
     role: str
@@ -162,6 +164,8 @@ class Reading(ABC):
                 entry["firstKeptEntryId"] = made[kept]["id"] if kept != ROOT else own
             elif step.role == "usage":
                 entry |= {"provider": self.source["provider"], "model": step.model, "usage": _usage(step.usage)}
+            elif step.role == CHECKOUT_TYPE:
+                entry |= {"type": "custom", "customType": CHECKOUT_TYPE, "data": {"checkout": above}}
             elif step.role == "unknown":
                 self.unread[UNKNOWN + step.content] += 1
                 entry |= {"type": "custom", "customType": f"{self.agent}.{step.content}", "data": step.line.item()}

@@ -23,6 +23,7 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
 """Keys of `Translated.unread`: a record of an unknown kind (its name follows), and one whose parent is missing."""
+FILES = frozenset({"document", "image"})
 _DATA_URL = re.compile(r"data:([\w/+.-]+);base64,(.*)", re.DOTALL)
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _NAME_BYTES = 1024
@@ -278,6 +279,11 @@ def blocks_of(content: Json) -> list[Object]:
             made.append({"type": "image", "data": image, "mimeType": kind})
         elif block.get("type") == "tool_reference":
             made.append(text_block(f"[tool reference: {text_of(block.get('tool_name'))}]"))
+        elif block.get("type") in FILES and source:
+            # pi has no blocks for documents and for images elsewhere, and would send a document's data as text.
+            told = filter(None, map(text_of, (block.get("title"), source.get("media_type"), source.get("url"))))
+            text = text_of(source.get("data")) if source.get("type") == "text" else ""
+            made.append(text_block(text or f"[{text_of(block.get('type'))}: {', '.join(told)}]"))
         else:
             made.append(text_block(text_of(block["text"]) if "text" in block else as_text(block)))
     return made

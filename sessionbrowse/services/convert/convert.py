@@ -16,8 +16,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
-from sessionbrowse.agents.base import names_in
-from sessionbrowse.errors import NeedsRepair, RefusedWrite, SessionBrowseError, Unreadable
+from sessionbrowse.agents.base import names_in, stem_of
+from sessionbrowse.errors import ChangedMeanwhile, NeedsRepair, RefusedWrite, SessionBrowseError, Unreadable
 from sessionbrowse.format import ids
 from sessionbrowse.format.entries import (
     AssistantMessage,
@@ -29,12 +29,12 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.json_value import Json, json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.context.message import records_left_out, stored_message
-from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
+from sessionbrowse.model.convert.carried import TARGETS, Entry, TargetAgent, marked, notes_of
 from sessionbrowse.model.convert.conversion import Converted, converted
 from sessionbrowse.model.convert.grown import Grown, growth
 from sessionbrowse.model.convert.losses import Loss
 from sessionbrowse.model.fork import has_answer, whole_lines
-from sessionbrowse.model.session.records import CONVERSION_KEY, origin_of
+from sessionbrowse.model.session.records import origin_of
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import (
     RandomBytes,
@@ -47,7 +47,7 @@ from sessionbrowse.services.change.fork import (
 )
 from sessionbrowse.services.clean.replace_file import digest_of, refuse_running, replace_by
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, usage_at
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, retried, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
@@ -145,31 +145,40 @@ def convert(
     if made.refusal is not None:
         name = shown_name(session.path)
         raise NeedsRepair(f"{name} cannot be carried to {target}: {target} {made.refusal}. Repair the session first.")
-    before, grown = _made_before(session, target, folder, made)
-    now = iso_ms(context.now_ms())
-    session_id = new_session_id(target, int(context.now_ms()), random_bytes)
-    result = Carried(
-        done="convert",
-        path=os.path.join(folder, ids.file_name(now, session_id)),
-        source=session.path,
-        from_agent=session.agent,
-        to_agent=target,
-        id=session_id,
-        cwd=directory,
-        entries=len(made.lines),
-        losses=made.losses,
-        held_back=0 if until is None else len(session.ids) - until,
-        dry_run=dry_run,
-        notes=(*taken, *_notes(directory, until is not None, before, grown)),
-    )
-    if grown.state in ("same", "grown"):
-        known, entries = header_of(before), len(grown.lines) + (grown.longer is not None)
-        result = replace(result, path=before, id=known.id or "", cwd=known.cwd or "", entries=entries)
-        result = replace(result, added_to=before if entries else None)
+
+    def attempt() -> Carried:
+        before, grown = _made_before(session, target, folder, made)
+        now = iso_ms(context.now_ms())
+        session_id = new_session_id(target, int(context.now_ms()), random_bytes)
+        result = Carried(
+            done="convert",
+            path=os.path.join(folder, ids.file_name(now, session_id)),
+            source=session.path,
+            from_agent=session.agent,
+            to_agent=target,
+            id=session_id,
+            cwd=directory,
+            entries=len(made.lines),
+            losses=made.losses,
+            held_back=0 if until is None else len(session.ids) - until,
+            dry_run=dry_run,
+            notes=(*taken, *_notes(directory, until is not None, before, grown)),
+        )
+        if grown.state in ("same", "grown"):
+            known, entries = header_of(before), len(grown.lines) + (grown.longer is not None)
+            result = replace(result, path=before, id=known.id or "", cwd=known.cwd or "", entries=entries)
+            result = replace(result, added_to=before if entries else None)
         preview(result)
-        return result if dry_run or not entries else _add(result, grown, made, context, group, force=force)
-    preview(result)
-    return result if dry_run else _create(result, session, made, now, context, group)
+        if dry_run or not result.entries:
+            return result
+        with changing(context):
+            if _made_before(session, target, folder, made) != (before, grown):
+                raise ChangedMeanwhile("The session made before changed while it was read; nothing was changed.")
+            if result.added_to is not None:
+                return _add(result, grown, made, context, group, force=force)
+            return _create(result, session, made, now, context, group)
+
+    return retried(attempt)
 
 
 # ---- before writing ------------------------------------------------------------------------------------------
@@ -227,15 +236,16 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
 
 
 def _left_behind(session: Session) -> Mapping[str, int]:
-    """Count what is not carried: files that omp keeps beside a session, and records that are no entries."""
-    beside = os.walk(artifacts_of(session.path)) if session.agent == "omp" else ()
-    names = [name for _, _, found in beside for name in found]
+    """Count what is not carried: files that the agent keeps beside a session, and records that are no entries."""
+    names = [name for _, _, found in os.walk(artifacts_of(session.path)) for name in found]
     records = dict(records_left_out(session))
+    beginning = ("earlier history in another file", "copied from the parent session")
     return {
-        "artifacts": sum(not name.endswith(_NOT_CARRIED) for name in names),
+        "artifacts": sum(not name.endswith(_NOT_CARRIED) for name in names) if session.agent == "omp" else 0,
         "subagent_files": sum(name.endswith(".jsonl") for name in names),
         "draft": int("draft.txt" in names),
-        "beginning": records.pop("earlier history in another file", 0),
+        "beginning": sum(records.pop(kind, 0) for kind in beginning),
+        **{kind: records.pop(kind, 0) for kind in ("attachment", "document", "sidechain")},
         "unread": sum(records.values()),
     }
 
@@ -257,10 +267,16 @@ def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted
     for name in reversed(names_in(folder)):
         path = os.path.join(folder, name)
         origin = (origin_of(header_of(path)) if name.endswith(".jsonl") else None) or {}
-        if (origin.get("agent"), origin.get("id")) == (session.agent, session.id):
+        # A thread of Codex can have several files with the same id.
+        is_same_file = _name_in(str(origin.get("path"))) == _name_in(session.path)
+        if is_same_file and (origin.get("agent"), origin.get("id")) == (session.agent, session.id):
             with suppress(SessionBrowseError, OSError):
                 return path, growth(made.lines, _lines(open_session(path, to)), partial(_image, path))
     return "", Grown("changed")
+
+
+def _name_in(path: str) -> str:
+    return os.path.basename(stem_of(path))
 
 
 def _notes(directory: str, is_unfinished: bool, before: str, grown: Grown) -> list[str]:
@@ -280,40 +296,41 @@ def _notes(directory: str, is_unfinished: bool, before: str, grown: Grown) -> li
 def _create(
     result: Carried, session: Session, made: Converted, now: str, context: ChangeContext, group: str | None
 ) -> Carried:
-    """Write the new session as one change: completely or not at all."""
+    """Write the new session as one change: completely or not at all. The caller holds the lock for changes."""
     path, folder = result.path, os.path.dirname(result.path)
-    header: dict[str, Json] = {"type": "session", "version": 3, "id": result.id, "timestamp": now, "cwd": result.cwd}
+    header: Entry = {"type": "session", "version": 3, "id": result.id, "timestamp": now, "cwd": result.cwd}
     slot = slot_line(made.title, made.title_source, now) if result.to_agent == "omp" else b""
     if slot and made.title:
         header |= {"title": made.title, "titleSource": made.title_source}
-    header[CONVERSION_KEY] = {"origin": {"agent": session.agent, "id": session.id, "path": session.path}}
-    content = [slot, json_line(header), *made.lines]
+    header = marked(header, "origin", {"agent": session.agent, "id": session.id, "path": session.path})
+    content = [slot, json_line(marked(header, "title", made.title) if slot else header), *made.lines]
     after = {"source": session.path, "digest": digest_of(content)}
 
     def write(temporary: str) -> Fingerprint:
         make_folder(folder, os.path.dirname(session.path))
-        # A conversion back to omp finds the artifacts there.
-        copy_artifacts(session, path, _NOT_CARRIED)
+        # A conversion back to omp finds the artifacts there; the other programs' files stay in their own folder.
+        if session.rules.only_read is None:
+            copy_artifacts(session, path, _NOT_CARRIED)
         return create_file(path, content, temporary=temporary, mode=0o600)
 
-    with changing(context):
-        change, notes = create_session(
-            path, result.to_agent, result.id, after, write, context, Origin(verb="convert", group=group)
-        )
+    origin = Origin(verb="convert", group=group)
+    change, notes = create_session(path, result.to_agent, result.id, after, write, context, origin)
     return replace(result, undo_id=change.id, notes=(*result.notes, *notes))
 
 
 def _add(
     result: Carried, grown: Grown, made: Converted, context: ChangeContext, group: str | None, *, force: bool
 ) -> Carried:
-    """Add the new entries to the session made before: a new version of the file replaces the old one in one step."""
-    with changing(context), opened(Target(result.path, result.to_agent)) as file:
+    """Add the new entries to the session made before: a new version of its file replaces the old one in one step.
+
+    The caller holds the lock for changes.
+    """
+    with opened(Target(result.path, result.to_agent)) as file:
         refuse_running(file, context, force=force)
         content = b"".join(file_blocks(file.descriptor))
         if content and not content.endswith(b"\n"):
             content += b"\n"
-        if not grown.renamed:
-            content = _renamed(content, made, iso_ms(context.now_ms()))
+        content = _renamed(content, made, iso_ms(context.now_ms()))
         if grown.longer is not None:
             content = _with_longer(content, grown.longer)
         pieces = (content, *grown.lines)
@@ -335,8 +352,11 @@ def _with_longer(content: bytes, longer: bytes) -> bytes:
 
 
 def _renamed(content: bytes, made: Converted, now: str) -> bytes:
-    """Return the content of an omp session with the source's name in the title slot."""
+    """Return the content of an omp session with the source's name, unless the session was renamed since."""
     slot = parse_slot(content[:SLOT_BYTES])
-    if slot is None or slot.title == made.title:
+    line, _, rest = content[SLOT_BYTES:].partition(b"\n")
+    header = json_object(line) or {}
+    given = notes_of(header).get("title", header.get("title", ""))
+    if slot is None or slot.title != given or slot.title == made.title:
         return content
-    return slot_line(made.title, made.title_source, now) + content[SLOT_BYTES:]
+    return slot_line(made.title, made.title_source, now) + json_line(marked(header, "title", made.title)) + rest

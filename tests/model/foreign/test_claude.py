@@ -141,6 +141,21 @@ def test_the_kind_of_a_user_record_is_decided_in_order(content: Any, fields: dic
     assert path(read(file)) == [kind, "assistant"]
 
 
+def test_documents_and_images_elsewhere_are_named_and_an_image_of_a_note_stays() -> None:
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": "A" * 999}
+    file = Claude()
+    file.user([{"type": "document", "title": "plan", "source": pdf}, said("read it")])
+    file.user([{"type": "image", "source": {"type": "url", "url": "https://x.org/a.png"}}])
+    image = {"type": "image", "source": {"type": "base64", "data": "AA==", "media_type": "image/png"}}
+    file.user([image], isMeta=True)
+    made = read(file)
+    plan, url, note = made.entries
+    assert text(plan) == "[document: plan, application/pdf]\nread it"
+    assert text(url) == "[image: https://x.org/a.png]"
+    assert note["content"] == [{"type": "image", "data": "AA==", "mimeType": "image/png"}]
+    assert made.unread == {"document": 1}
+
+
 def test_a_custom_command_is_a_prompt_in_the_words_that_were_typed() -> None:
     file = Claude()
     file.user(

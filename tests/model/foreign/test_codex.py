@@ -289,6 +289,22 @@ def test_a_rollback_is_a_branch_before_the_nth_last_prompt() -> None:
     assert len(made.entries) == 9
 
 
+def test_the_leaf_of_a_file_that_ends_with_a_rollback_is_before_the_dropped_turn() -> None:
+    file = Codex()
+    for words in ("one", "two"):
+        file.prompt(words)
+        file.answer(f"answer {words}")
+    file.event("thread_rolled_back", num_turns=1)
+    file.event("token_count")
+    *before, leaf = read(file).entries
+    assert (leaf["customType"], leaf["parentId"]) == ("sessionbrowse", before[1]["id"])
+    assert text(before[1]) == "answer one"
+    file.prompt("another")
+    *again, last = read(file).entries
+    assert again == before
+    assert (text(last), last["parentId"]) == ("another", before[1]["id"])
+
+
 def test_an_aborted_turn_marks_the_answer_before_it() -> None:
     file = Codex()
     file.prompt("go")

@@ -602,6 +602,11 @@ RULES = (
     ),
     ("Codex e", "an event beside it", "test_the_event_of_a_compaction_is_no_second_one"),
     ("Codex e", "rollback", f"{_X}test_a_rollback_is_a_branch_before_the_nth_last_prompt"),
+    (
+        "Codex e",
+        "rollback at the end",
+        f"{_X}test_the_leaf_of_a_file_that_ends_with_a_rollback_is_before_the_dropped_turn",
+    ),
     ("Codex f", "copied lines are never counted", f"{_X}test_copied_history_is_left_out_and_never_counted"),
     ("Codex f", "0.3 s", "test_a_copied_history_ends_at_a_pause_of_more_than_300_ms"),
     ("Codex f", "totals that begin anew", "test_a_fork_whose_totals_begin_anew_counts_its_own_requests"),

@@ -17,12 +17,15 @@ import pytest
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
+from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.write_checks import Target
 from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, lines_of, result, user
 from tests.support.foreign import CLAUDE_ID, Claude, call, jsonl, said
@@ -64,7 +67,8 @@ def test_a_session_of_pi_becomes_one_of_omp_that_only_its_owner_can_read(store: 
     slot, head, *entries = lines_of(new)
     assert (slot["type"], slot["title"], head["title"]) == ("title", "Shop", "Shop")
     assert "parentSession" not in head
-    assert head["sessionbrowse"] == {"origin": {"agent": "pi", "id": header()["id"], "path": str(path)}}
+    origin = {"agent": "pi", "id": header()["id"], "path": str(path)}
+    assert head["sessionbrowse"] == {"origin": origin, "title": "Shop"}
     assert [one["id"] for one in entries] == ids(path)
     assert (made.entries, made.added_to, made.from_agent, made.to_agent) == (len(entries), None, "pi", "omp")
     assert path.read_bytes() == before
@@ -125,6 +129,23 @@ def test_new_entries_hang_below_a_label_of_the_made_session(store: Store) -> Non
     assert open_session(made).labels
 
 
+@pytest.mark.parametrize("to", ["omp", "atomic"])
+def test_new_entries_stay_at_the_end_of_the_conversation_after_a_checkout_in_the_made_session(
+    store: Store, to: str
+) -> None:
+    path = store.session()
+    made = Path(carry(store, path, to).path)
+    checkout(Target(str(made), to), "00000005", context=store.context)
+    append(path, user("00000009", "00000008", "third question"), assistant("0000000a", "00000009", "third answer"))
+    assert carry(store, path, to).entries == 2
+    session, source = open_session(made), open_session(path)
+    branch = [source.ids[at] for at in source.branch(source.leaf)]
+    assert [session.ids[at] for at in session.branch(session.leaf)] == branch
+    append(path, user("0000000b", "0000000a", "last question"))
+    assert carry(store, path, to).entries == 1
+    assert open_session(made).leaf_id == "0000000b"
+
+
 def test_a_made_session_that_went_on_stays_and_a_new_one_is_made(store: Store) -> None:
     path = store.session()
     first = Path(carry(store, path, "atomic").path)
@@ -170,6 +191,21 @@ def test_a_new_name_of_the_source_goes_along_unless_the_made_session_was_renamed
     assert open_session(made).name == ("Min" if renamed else name or None)
 
 
+def test_a_name_given_in_sessionbrowse_to_a_session_made_for_omp_stays(store: Store) -> None:
+    path = store.session("pi", [*CONVERSATION, entry("session_info", "0000000c", "00000008", name="Old")])
+    made = Path(carry(store, path).path)
+    append(path, entry("session_info", "0000000d", "0000000c", name="New"))
+    carry(store, path)
+    assert open_session(made).name == "New"
+    append(path, entry("session_info", "0000000e", "0000000d", name="Newer"))
+    carry(store, path)
+    assert open_session(made).name == "Newer"
+    rename(Target(str(made), "omp"), "Mine", context=store.context)
+    append(path, user("0000000f", "00000008", "third question"))
+    carry(store, path)
+    assert open_session(made).name == "Mine"
+
+
 @pytest.mark.parametrize("renamed", [False, True])
 def test_a_new_title_of_omp_goes_along_unless_the_session_of_pi_was_renamed(store: Store, renamed: bool) -> None:
     path = store.session("omp", slot="Old")
@@ -210,6 +246,32 @@ def test_a_label_that_the_user_set_in_the_made_session_stays_in_force(store: Sto
     }
     assert "00000009" in [session.ids[at] for at in session.active_branch()]
     assert carry(store, path, to, force=True).entries == 0
+
+
+def test_a_source_whose_images_were_removed_gives_a_new_session(store: Store) -> None:
+    image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
+    shown = entry("message", "00000009", "00000008", message={"role": "user", "content": [image]})
+    path = store.session("pi", [*CONVERSATION, shown])
+    first = carry(store, path)
+    path.write_bytes(path.read_bytes().replace(b'"AA=="', b'"BB=="'))
+    store.now_ms += HOUR_MS
+    again = carry(store, path)
+    assert again.path != first.path
+    assert "differs" in " ".join(again.notes)
+
+
+def test_two_conversions_at_once_make_one_session_and_add_once(store: Store) -> None:
+    path = store.session()
+
+    def other(carried: Carried) -> None:
+        if carried.entries:
+            carry(store, path)
+
+    made = carry(store, path, preview=other)
+    assert (made.entries, len(list(Path(made.path).parent.iterdir()))) == (0, 1)
+    append(path, user("00000009", "00000008", "third question"))
+    assert carry(store, path, preview=other).entries == 0
+    assert ids(made.path) == ids(path)
 
 
 def test_an_unfinished_answer_is_held_back_and_added_later(store: Store) -> None:
@@ -262,6 +324,17 @@ def test_artifacts_go_along_without_sessions_of_subagents_and_drafts(store: Stor
     assert {loss.kind for loss in made.losses} >= {"artifacts", "subagent_files", "draft"}
     undo(context=store.context)
     assert not os.path.lexists(made.path.removesuffix(".jsonl"))
+
+
+def test_files_beside_a_session_of_claude_code_stay_there(store: Store) -> None:
+    path = of_claude(store)
+    for name in ("tool-results/a.txt", "subagents/agent-a1.jsonl"):
+        file = path.with_suffix("") / name
+        file.parent.mkdir(parents=True)
+        file.write_text("x")
+    made = carry(store, path, "pi")
+    assert not os.path.lexists(made.path.removesuffix(".jsonl"))
+    assert [loss.count for loss in made.losses if loss.kind in ("artifacts", "subagent_files")] == [1]
 
 
 REFUSED: list[tuple[str, Callable[[Store], Path], str, str]] = [

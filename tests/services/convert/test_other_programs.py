@@ -107,6 +107,41 @@ def test_an_answer_that_only_got_longer_counts_as_one_entry_that_is_new(store: S
     assert (again.added_to, again.entries) == (first.path, 1)
 
 
+def test_what_a_fork_of_codex_copied_from_its_parent_is_said_to_change_what_the_model_sees(store: Store) -> None:
+    file = Codex(forked_from_id="01999999-0000-7000-8000-00000000000a")
+    file.line(
+        "session_meta", {"id": "01999999-0000-7000-8000-00000000000a", "timestamp": "2026-05-01T09:00:00.000Z"}, 1
+    )
+    file.item("message", role="user", content=[{"type": "input_text", "text": "of the parent"}])
+    file.line("event_msg", {"type": "user_message", "message": "mine"}, 5_000)
+    file.answer("yes")
+    name = f".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl"
+    made = carry(store, written(store, jsonl(file.records), name), "pi")
+    beginning = [loss for loss in made.losses if loss.kind == "beginning"]
+    assert [loss.context for loss in beginning] == [True]
+
+
+def test_two_files_of_one_thread_become_two_sessions(store: Store) -> None:
+    path = codex(store)
+    first = carry(store, path, "pi")
+    other = written(store, path.read_bytes(), str(path.relative_to(store.home)).replace(".jsonl", "_1.jsonl"))
+    store.now_ms += HOUR_MS
+    assert carry(store, other, "pi").path != first.path
+    assert carry(store, path, "pi").entries == 0
+
+
+def test_attachments_and_records_of_subagents_are_counted_by_themselves(store: Store) -> None:
+    file = Claude()
+    file.user("make it quick")
+    file.add("attachment", attachment={"type": "file", "content": "notes"})
+    file.user("look", isSidechain=True, parent=None)
+    file.answer("a", said("It is quick now"), stop="end_turn")
+    made = carry(store, written(store, jsonl(file.records), f".claude/projects/-home-dev-app/{CLAUDE_ID}.jsonl"), "pi")
+    told = {loss.kind: (loss.count, loss.context) for loss in made.losses}
+    assert (told["attachment"], told["sidechain"]) == ((1, True), (1, False))
+    assert "unread" not in told
+
+
 def test_nothing_is_carried_to_claude_code_or_codex(store: Store) -> None:
     for to in ("claude", "codex"):
         with pytest.raises(RefusedWrite, match=f"not to {to}"):
