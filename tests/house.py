@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_720
+MOST_LINES = 42_756
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -46,8 +46,8 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model": 183,
     "model/clean": 1_672,
     "model/context": 1_300,
-    "model/convert": 561,
-    "model/foreign": 1_255,
+    "model/convert": 565,
+    "model/foreign": 1_271,
     "model/listing": 1_006,
     "model/search": 918,
     "model/session": 781,
@@ -56,9 +56,9 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services": 361,
     "services/background": 1_138,
     "services/change": 1_170,
-    "services/clean": 782,
-    "services/convert": 204,
-    "services/export": 488,
+    "services/clean": 783,
+    "services/convert": 216,
+    "services/export": 491,
     "services/inspect": 364,
     "services/list": 586,
     "services/machines": 805,

@@ -16,11 +16,12 @@ from msgspec import Struct, structs
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
 from sessionbrowse.format.json_value import json_bytes
-from sessionbrowse.format.splice import with_member
+from sessionbrowse.format.splice import with_member, without_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.damage import damage_of
 from sessionbrowse.model.clean.drop_branches import abandoned
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
+from sessionbrowse.model.session.records import CONVERSION_KEY
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, create_session, new_session_id
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
@@ -188,7 +189,9 @@ def _header_and_path(
     name, header, session_id = os.path.basename(session.path), None, None
     if where.new_id and session.header is not None and session.header_line is not None:
         session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
-        header = with_member(session.header_line, "id", json_bytes(session_id))
+        # Later conversions add their entries to the session that was made, not to copies of it.
+        header = without_member(session.header_line, CONVERSION_KEY)
+        header = with_member(header, "id", json_bytes(session_id))
         header = with_member(header, "parentSession", json_bytes(session.path))
         name = ids.file_name(session.header.timestamp or iso_ms(context.now_ms()), session_id)
     path = new_path(session, where, name, context)

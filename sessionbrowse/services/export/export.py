@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
 
-from sessionbrowse.errors import NotASession
+from sessionbrowse.errors import NotASession, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.splice import without_member
 from sessionbrowse.model.clean.masker import Masker
@@ -27,8 +27,9 @@ from sessionbrowse.services.export.parts import CHANGE_TYPES, HIDDEN_TYPES, Prin
 from sessionbrowse.services.export.safe_markdown import code_block, code_span, escaped, quoted, safe_markdown
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
+from sessionbrowse.store.read.translation import own_content
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.write_checks import Target
@@ -55,7 +56,7 @@ def export(
 
     Raises:
         NotASession: the file cannot be read or has no entry. NeedsRepair: a JSONL export would have no header.
-        NoSuchEntry: no entry matches `at`.
+        NoSuchEntry: no entry matches `at`. RefusedWrite: Claude Code and Codex have no JSONL of a part of a session.
     """
     session = open_session(path, agent)
     if session.refusal is not None and (not session.ids or (form == "jsonl" and session.id is None)):
@@ -67,7 +68,10 @@ def export(
             return _html(session, None if index is None else set(branch), home)
         case "markdown":
             return _markdown(session, branch)
-        case "jsonl" if session.rules.only_read:
+        case "jsonl" if session.rules.only_read is not None:
+            if index is not None:
+                name = session.rules.only_read
+                raise RefusedWrite(f"A session of {name} can only be exported whole as JSONL. Choose another format.")
             return _own_lines(session.path)
         case "jsonl":
             return _jsonl(session, branch)
@@ -76,9 +80,9 @@ def export(
 
 
 def _own_lines(path: str) -> Iterator[bytes]:
-    """Yield the whole file unchanged: no program could read a part of a session of Claude Code or Codex."""
+    """Yield all lines of a file: no program could read a part of a session of Claude Code or Codex."""
     with closing(open_regular(path)) as descriptor:
-        yield from file_blocks(descriptor)
+        yield own_content(path, descriptor, os.fstat(descriptor).st_size)
 
 
 def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:

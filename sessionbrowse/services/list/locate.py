@@ -97,7 +97,7 @@ def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]
         found = wanted[0]
     if scope.agents and not scope.agents_by_default and found.agent not in scope.agents:
         given = " ".join(f"--agent {name}" for name in scope.agents)
-        raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which the option {given} leaves out")
+        raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which the option {given} leaves out.")
     return found
 
 
@@ -226,9 +226,9 @@ def find_path(
         try:
             os.stat(path)
         except PermissionError as error:
-            raise NoSuchSession(f"{path} cannot be read: {error.strerror}") from error
+            raise NoSuchSession(f"{path} cannot be read: {error.strerror}.") from error
         except (OSError, ValueError):
-            raise NoSuchSession(f"There is no file {path}") from None
+            raise NoSuchSession(f"There is no file {path}.") from None
         return telling_path(path)
     wanted = reference.casefold()
     if not wanted:

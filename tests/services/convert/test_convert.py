@@ -19,6 +19,7 @@ from sessionbrowse.format.json_value import loads
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.clean.clean import Where, clean_session, shrink_plan
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing
@@ -311,6 +312,16 @@ def test_a_number_that_programs_read_as_infinity_stays_one(store: Store, to: str
     made = Path(carry(store, path, to).path).read_bytes().splitlines()[-1]
     (block,) = loads(made)["message"]["content"]
     assert block["arguments"] == {"timeout": math.inf}
+
+
+def test_new_entries_go_to_the_made_session_and_not_to_a_copy_of_it(store: Store) -> None:
+    path = store.session()
+    made = carry(store, path, "omp").path
+    store.now_ms += HOUR_MS
+    where = Where(to=os.path.dirname(made), new_id=True)
+    clean_session(Target(made, "omp"), "shrink", shrink_plan(thinking=True), where, context=store.context)
+    append(path, user("00000009", "00000008", "third question"))
+    assert carry(store, path, "omp").added_to == made
 
 
 def test_artifacts_go_along_without_sessions_of_subagents_and_drafts(store: Store) -> None:

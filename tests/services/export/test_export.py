@@ -17,13 +17,14 @@ import pytest
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import main
-from sessionbrowse.errors import NeedsRepair, NotASession
+from sessionbrowse.errors import NeedsRepair, NotASession, RefusedWrite
 from sessionbrowse.services.clean.redact import review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import export, export_redacted, proposed_name
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.write_checks import Target
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user
+from tests.support.foreign import CLAUDE_ID, Claude, jsonl, said
 from tests.support.random_trees import RandomTree
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -373,6 +374,17 @@ def test_what_can_be_read_of_a_damaged_session_is_exported(tmp_path: Path, agent
         assert open_session(exported, agent).refusal is None
     except NeedsRepair:
         assert not is_whole
+
+
+def test_a_session_of_claude_code_is_exported_whole_as_jsonl_or_not_at_all(tmp_path: Path):
+    file = Claude()
+    file.user("make it quick")
+    file.answer("a", said("It is quick now"))
+    path = tmp_path / f"{CLAUDE_ID}.jsonl"
+    path.write_bytes(jsonl(file.records))
+    assert b"".join(export(str(path), "claude", "jsonl")) == path.read_bytes()
+    with pytest.raises(RefusedWrite, match="only be exported whole as JSONL"):
+        export(str(path), "claude", "jsonl", at=open_session(path, "claude").ids[0])
 
 
 @pytest.mark.parametrize("start", FRAGMENTS.values(), ids=list(FRAGMENTS))

@@ -16,6 +16,7 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.export.export import export
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
 from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -115,6 +116,7 @@ def test_a_compressed_session_is_read_where_zstd_is_there(codex: Path, monkeypat
     assert one.bytes == path.stat().st_size
     session = open_session(path)
     assert [session.envelopes[index].role for index in session.active_branch()] == ["user", "assistant"]
+    assert b"".join(export(str(path), "codex", "jsonl")) == content()
 
 
 def test_a_compressed_session_is_listed_with_a_problem_where_zstd_is_missing(
