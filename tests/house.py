@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_756
+MOST_LINES = 42_778
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -62,7 +62,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/inspect": 364,
     "services/list": 586,
     "services/machines": 805,
-    "services/resume": 559,
+    "services/resume": 561,
     "services/search": 1_230,
     "services/transaction": 672,
     "services/usage": 436,
@@ -78,13 +78,13 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "tui/clean": 652,
     "tui/commands": 545,
     "tui/data": 697,
-    "tui/dialogs": 551,
+    "tui/dialogs": 554,
     "tui/layout": 828,
     "tui/lists": 1_160,
     "tui/outside": 198,
     "tui/paint": 976,
-    "tui/reading": 1_050,
-    "tui/resume": 305,
+    "tui/reading": 1_052,
+    "tui/resume": 320,
     "tui/search": 451,
     "tui/session": 1_045,
     "tui/shell": 780,

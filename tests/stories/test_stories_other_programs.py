@@ -120,12 +120,14 @@ def test_a_session_of_claude_code_is_found_read_and_continued_in_pi_at_an_earlie
         browser.wait(lambda screen: at_cursor(screen, "draw a walrus"))
         browser.press(ENTER)
         browser.wait(lambda screen: "Tree" in screen.text() and "the seal" in screen.text())
+        browser.press("G")
+        browser.wait(lambda screen: at_cursor(screen, "Here is the seal."))
+        browser.press(UP)
+        browser.wait(lambda screen: at_cursor(screen, "and a seal"))
         carry(browser, "pi", ENTER)
         browser.wait(lambda screen: "Carried 7 entries to pi." in screen.text() and "Tree" in screen.text())
         (made,) = [one for one in (story.home / ".pi").rglob("*.jsonl") if b"walrus" in one.read_bytes()]
         assert len(entries(made)) == 7
-        browser.wait(lambda screen: at_cursor(screen, "Here is the seal."))
-        browser.press(UP)
         browser.wait(lambda screen: at_cursor(screen, "and a seal"))
         browser.press("r")
         browser.wait("In a fork from this entry")

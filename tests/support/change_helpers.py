@@ -136,6 +136,15 @@ class Store:
         os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
         return path
 
+    def programs(self, *names: str) -> dict[str, str]:
+        """Return an environment in which agents of these names are found; they do nothing."""
+        folder = self.folder / "programs"
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text("#!/bin/sh\n")
+            (folder / name).chmod(0o755)
+        return {"PATH": f"{folder}:{os.defpath}", "HOME": str(self.home)}
+
     def process(
         self,
         pid: int,

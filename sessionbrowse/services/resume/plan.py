@@ -170,7 +170,7 @@ def _plan_there(
     state = read_state(machine, machines_dir(around.environ, Path(around.home)))
     if state is None:
         raise CannotResume(f"The mirror of {machine} is damaged; look at {machine} again.")
-    if shutil.which("ssh", path=around.environ.get("PATH") or os.defpath) is None:
+    if not has_program(("ssh",), around.environ):
         raise AgentMissing("The program ssh is not found. Install OpenSSH.")
     words = AGENTS[agent].resume_argv(file)
     argv = tuple([remote_path(word) if word == file else word for word in words])
@@ -308,9 +308,14 @@ def _is_file(directory: str, name: str) -> bool:
     return os.path.isfile(os.path.join(directory, name))
 
 
+def has_program(argv: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Return True if the program of a command is found."""
+    return shutil.which(argv[0], path=environ.get("PATH") or os.defpath) is not None
+
+
 def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool) -> None:
     program = command.argv[0]
-    if shutil.which(program, path=around.environ.get("PATH") or os.defpath):
+    if has_program(command.argv, around.environ):
         return
     if custom:
         raise AgentMissing(f"The command {clean(program)!r}, set for {command.agent} in the settings, is not found.")

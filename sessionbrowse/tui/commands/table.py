@@ -107,7 +107,7 @@ _ROWS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW, TREE),
             needs_rows,
         ),
-        row("back", "escape", "Back", "Clear the search or selection, or go back", (*_WITH_ROWS, REVIEW)),
+        row("back", "escape", "Back", "Clear the search or selection, or go back", (*_WITH_ROWS, REVIEW, WELCOME)),
         row("stats_back", "escape", "Back", "Clear the search, or return to the previous table or screen", (STATS,)),
         row(
             "keep_search",

@@ -74,6 +74,7 @@ class WelcomeScreen(CommandScreen[None]):
         offers = (
             ("demo", "open the demo: sample sessions; nothing real is touched"),
             ("reload", "scan the disk again"),
+            ("back", "open the list anyway, for undo and the archive"),
             ("quit", "leave"),
         )
         for command_id, what in offers:
@@ -97,6 +98,10 @@ class WelcomeScreen(CommandScreen[None]):
     def do_demo(self) -> None:
         """Open the demo, which shows sample sessions."""
         self.browser.open_demo()
+
+    def do_back(self) -> None:
+        """Close the welcome screen; the list below it has all commands."""
+        self.dismiss(None)
 
     def do_reload(self) -> None:
         """Close the welcome screen and scan the disk for sessions again."""

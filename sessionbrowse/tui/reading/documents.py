@@ -393,7 +393,8 @@ def summary_parts(
         found = "" if summary.parent_path else "  (not found)"
         # The parent session's file is usually in the same directory, so its name without the path is enough.
         parent = clean(summary.parent_session.rstrip("/").rsplit("/", 1)[-1])
-        parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
+        how = "↳ started by " if summary.hidden else "↳ forked from "
+        parts.append(LinePart([(how, "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
         sentence = (
             f"The newest message is not on the branch where {summary.agent} resumes. "
@@ -423,8 +424,10 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
     if not shown:
         return [*parts, rule(), LinePart([("The active branch holds no messages.", "dim italic")])]
     if is_long := len(shown) >= LEAST_WITH_END:
-        asked = [index for index in shown[1:-1] if session.envelopes[index].role == "user"]
-        parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], shown[-1])]]
+        # Notes, such as those of commands in Claude Code, would hide the last answer.
+        said = [index for index in shown[1:] if session.envelopes[index].type != "custom_message"] or shown[-1:]
+        asked = [index for index in said[:-1] if session.envelopes[index].role == "user"]
+        parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], said[-1])]]
     parts.append(rule("from the beginning" if is_long else ""))
     for before, index in zip([None, *shown], shown, strict=False):
         parts.append(_talk_part(session, index, continues=_continues(session, before, index)))

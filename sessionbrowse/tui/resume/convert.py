@@ -13,7 +13,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import named
-from sessionbrowse.tui.resume.resume import resume_path
+from sessionbrowse.tui.resume.resume import if_installed, resume_path
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -76,9 +76,12 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
         )
         browser.changes.make(plan)
 
+    entry_id = screen.entry_to_resume
+    open_it = partial(browser.show_path, entry_id=entry_id)
+    resume = if_installed(screen, to, partial(go_on, partial(resume_path, screen)))
     choices = [
-        Choice("carry", f"{verb}, and open it", do=partial(go_on, browser.show_path)),
-        Choice("carry-resume", f"{verb}, and resume in {to}", do=partial(go_on, partial(resume_path, screen))),
+        Choice("carry", f"{verb}, and open it", "at this entry" if entry_id else "", do=partial(go_on, open_it)),
+        Choice("carry-resume", f"{verb}, and resume in {to}", "where it ends" if entry_id else "", do=resume),
         CANCEL,
     ]
     ask(browser, f"Continue in {to}", parts, choices)

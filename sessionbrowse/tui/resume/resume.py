@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
+
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import DirectoryMissing, SessionBrowseError
@@ -16,12 +18,11 @@ from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.resume.before_resume import (
     CHECKED_BYTES,
     BeforeResume,
-    LeftBehind,
     before_resume,
     used_before_resume,
 )
 from sessionbrowse.services.resume.launch import open_in_tmux, start_command, why_no_command, why_no_tmux
-from sessionbrowse.services.resume.plan import ResumeCommand
+from sessionbrowse.services.resume.plan import ResumeCommand, has_program, resume_command
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
@@ -31,7 +32,7 @@ from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.copying import copy_found
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, one_line, quoted
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun, session_items, session_parts
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -67,13 +68,23 @@ def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str)
     """Return the answers that resume from an entry; none for a session that is only read."""
     if RULES[summary.agent].only_read:
         return []
-    from_it = partial(resume_from, screen, summary, entry_id)
+    from_it = partial(_begin, screen, summary, _usual(screen), entry_id)
     # The fork is shown, so that the user sees the session in which the agent ran after the agent quits.
     fork = partial(fork_all, screen, [summary], entry_id, then=lambda forked: resume_path(screen, forked.path))
     return [
         Choice("checkout", "From this entry", "checks it out, without a summary", do=from_it),
-        Choice("fork", "In a fork from this entry", "makes a new session", do=fork),
+        Choice(
+            "fork", "In a fork from this entry", "makes a new session", do=if_installed(screen, summary.agent, fork)
+        ),
     ]
+
+
+def if_installed(screen: CommandScreen[None], agent: str, do: Callable[[], None]) -> Callable[[], None]:
+    """Return `do`, which writes a session before it is resumed; or a function that says that the agent is missing."""
+    options = screen.browser.options
+    argv = resume_command(agent, "", "", settings_command=options.settings.agents.get(agent)).argv
+    is_there = has_program(argv, options.environ)
+    return do if is_there else partial(screen.browser.say, f"{clean(argv[0])} is not installed here.", "error")
 
 
 def _in_another_agent(screen: CommandScreen[None]) -> Choice:
@@ -116,8 +127,8 @@ def _parts(screen: CommandScreen[None], summary: Summary) -> list[Part]:
     return [*session_parts([summary], screen.browser.home)[:1], *entry, LinePart([])]
 
 
-def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:
-    """Resume a session; if there is a risk, show a dialog first.
+def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn, entry_id: str | None = None) -> None:
+    """Resume a session; if there is a risk, show a dialog first. The entry `entry_id`, if given, is checked out last.
 
     The risks: the session is in use, its newest message is not on the active branch, or the agent would stop with an
     error when it draws the session.
@@ -126,7 +137,7 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
     if reason is not None:
         browser.say(f"{reason} {browser.keys.key_of('resume_as')} offers other ways.", "warning")
         return
-    go = partial(_plan, screen, summary, way)
+    go = partial(_plan, screen, summary, way, entry_id)
 
     def check(run: ChangeRun) -> BeforeResume:
         context = run.context
@@ -135,10 +146,12 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
         return BeforeResume(used_before_resume(summary.path, summary.agent, summary.own_cwd, context), None)
 
     def show(before: BeforeResume) -> None:
+        if entry_id is not None:
+            before = replace(before, left_behind=None)
         if before.warning is None and before.left_behind is None and before.stops is None:
             go()
         else:
-            _ask(screen, summary, before, go)
+            _ask(screen, summary, way, before, go)
 
     # If the check of the session failed, `go` will fail for the same reason, with a better message.
     browser.changes.run(
@@ -146,24 +159,41 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
     )
 
 
-def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
-    """Compute in the background the command that resumes the session, then run the command."""
+def _plan(
+    screen: CommandScreen[None], summary: Summary, way: ResumeIn, entry_id: str | None, directory: str | None = None
+) -> None:
+    """Compute in the background the command that resumes the session, check out the entry, then run the command."""
     changes, source = screen.browser.changes, screen.browser.source
+
+    def start(command: ResumeCommand) -> None:
+        go = partial(_start, screen, command, way)
+        if entry_id is None:
+            go()
+            return
+        # A session in use was confirmed already; but a running omp stops saving when a line is appended to its file.
+        force = AGENTS[summary.agent].bears_appends
+        check_out(screen, summary, entry_id, _checked_out, go, verb="Resume from", force=force)
 
     def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):
-            _ask_directory(screen, summary, way, error)
+            _ask_directory(screen, summary, way, entry_id, error)
         else:
             changes.say_error(error)
 
-    changes.run(
-        lambda context: source.plan_resume(summary, directory), lambda command: _start(screen, command, way), on_error
+    changes.run(lambda context: source.plan_resume(summary, directory), start, on_error)
+
+
+def _checked_out(done: CheckedOut) -> str:
+    return f"Checked out the entry.{' Copied its text.' if done.text else ''}" if done.undo_id is not None else ""
+
+
+def _ask_directory(
+    screen: CommandScreen[None], summary: Summary, way: ResumeIn, entry_id: str | None, error: DirectoryMissing
+) -> None:
+    fork = partial(
+        ask_directory, screen, [summary], at=entry_id, show=lambda forked: resume_path(screen, forked.path, way)
     )
-
-
-def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
-    fork = partial(ask_directory, screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
-    elsewhere = partial(_ask_elsewhere, screen, summary, way)
+    elsewhere = partial(_ask_elsewhere, screen, summary, way, entry_id)
     relocate = partial(screen.run_command, BY_ID["relocate"])
     choices = [
         Choice("elsewhere", "Resume in another directory …", do=elsewhere),
@@ -177,7 +207,7 @@ def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn,
     ask(screen.browser, "Directory missing", parts, choices)
 
 
-def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:
+def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn, entry_id: str | None) -> None:
     browser = screen.browser
 
     def hint(text: str) -> Line:
@@ -185,7 +215,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
 
     def answered(text: str) -> None:
         if text.strip():
-            _plan(screen, summary, way, expanded(text, browser.home))
+            _plan(screen, summary, way, entry_id, expanded(text, browser.home))
 
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
     prompt(
@@ -199,15 +229,6 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
         accepting="resume",
         completes="directory",
     )
-
-
-def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
-    """Check out an entry, then resume the session at this entry."""
-
-    def describe(done: CheckedOut) -> str:
-        return "Copied the entry's text." if done.text else ""
-
-    check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
 
 def resume_path(screen: CommandScreen[None], path: str, way: ResumeIn | None = None) -> None:
@@ -243,7 +264,9 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
             )
 
 
-def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go: Callable[[], None]) -> None:
+def _ask(
+    screen: CommandScreen[None], summary: Summary, way: ResumeIn, before: BeforeResume, go: Callable[[], None]
+) -> None:
     parts: list[Part] = []
     choices: list[Choice] = []
     left = before.left_behind
@@ -257,7 +280,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
         parts += paragraph([(before.warning, "warning")])
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
-        newest = partial(_check_out, screen, summary, left, go, force=before.warning is not None)
+        newest = partial(_plan, screen, summary, way, left.entry_id)
         choices.append(Choice("checkout", "Check out the newest message, then resume", do=newest))
     is_risky = before.warning is not None or before.stops is not None
     choices.append(Choice("anyway", "Resume anyway" if is_risky else "Resume without it", do=go))
@@ -273,16 +296,3 @@ def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: C
     changes = screen.browser.changes
     items = session_items(changes, [summary], make)
     changes.make(ChangePlan(title="Repairing", items=items, describe=lambda done: said, on_success=lambda done: go()))
-
-
-def _check_out(
-    screen: CommandScreen[None], summary: Summary, left: LeftBehind, go: Callable[[], None], *, force: bool
-) -> None:
-    def describe(done: CheckedOut) -> str:
-        handed = " Copied the entry's text." if done.text else ""
-        return f"{summary.agent} will resume at {quoted(one_line(left.text, 60))}.{handed}"
-
-    # The user has already confirmed to resume a session in use, so do not ask again before the checkout. With omp, ask
-    # again, because a running omp stops saving its session when the checkout appends a line to the file.
-    force = force and AGENTS[summary.agent].bears_appends
-    check_out(screen, summary, left.entry_id or "", describe, go, force=force)

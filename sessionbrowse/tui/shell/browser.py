@@ -355,10 +355,10 @@ class Browser(TerminalApp, inherit_bindings=False):
         `searched` is the query that found the entry.
         """
 
-    def show_path(self, path: str) -> None:
+    def show_path(self, path: str, entry_id: str | None = None) -> None:
         """Open a listed session by the path of its file, as `show_session` does."""
         if (summary := self.library.get(path)) is not None:
-            self.show_session(summary)
+            self.show_session(summary, entry_id=entry_id)
 
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""

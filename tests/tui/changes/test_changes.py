@@ -17,7 +17,9 @@ from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.write.write_checks import Target
+from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.text_window import ProgressScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun, session_parts
@@ -716,12 +718,17 @@ async def test_several_sessions_get_one_name_with_their_number(store: Store) -> 
 
 def stale(store: Store) -> Path:
     """Write a session whose last entry hangs on an early one: its newest message would be left behind."""
-    return store.session(entries=[*CONVERSATION, entry("session_info", "00000009", "00000002", name="stale")])
+    last = entry("session_info", "00000009", "00000002", name="stale")
+    return store.session(head=[header(cwd=str(store.home))], entries=[*CONVERSATION, last])
 
 
-async def test_a_session_that_would_resume_without_its_newest_message_is_marked_and_asked_about(store: Store) -> None:
+async def test_a_session_that_would_resume_without_its_newest_message_is_marked_and_asked_about(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = stale(store)
-    async with hands_on(store) as browser:
+    commands: list[ResumeCommand] = []
+    monkeypatch.setattr(BrowseApp, "lend_terminal", lambda app, command: commands.append(command))
+    async with hands_on(store, environ=store.programs("pi")) as browser:
         await browser.until(lambda: "↯" in browser.rows("#sessions")[0])
         await browser.press("r")
         assert "not on the branch where the session resumes" in browser.words("#dialog-text")
@@ -730,7 +737,8 @@ async def test_a_session_that_would_resume_without_its_newest_message_is_marked_
         assert len(lines_of(path)) == 10
         await browser.press("r", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000008"
-        assert any('pi will resume at "assistant: second answer".' in toast for toast in browser.toasts())
+        assert "Checked out the entry. u undoes." in browser.toasts()
+        assert len(commands) == 1
 
 
 async def test_resume_beside_a_running_agent_warns_first(store: Store, tmp_path: Path) -> None:

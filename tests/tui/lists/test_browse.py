@@ -15,8 +15,12 @@ from textual.widgets import Input
 
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.list.gather import Batch
+from sessionbrowse.store.write.write_checks import Target
 from tests.support import live_support
+from tests.support.change_helpers import Store
+from tests.support.foreign import CLAUDE_ID, Claude, jsonl, said
 from tests.support.tui_support import NOW_MS, browsing, demo_options, fixed_source, summary
 
 
@@ -68,6 +72,22 @@ async def test_the_preview_begins_with_the_end_of_a_long_conversation(demo: dict
         assert "Refactor the auth module" in beginning
         await browser.press("down")
         assert "the end" not in browser.words("#preview"), "a short one stands there whole"
+
+
+async def test_the_end_in_the_preview_is_the_last_answer_and_not_a_note_of_a_command(tmp_path: Path) -> None:
+    file = Claude()
+    for number in range(5):
+        file.user(f"question {number}")
+        file.answer(f"a{number}", said(f"answer {number}"), stop="end_turn")
+    file.user("<command-name>/exit</command-name>")
+    file.user("<local-command-stdout>See ya!</local-command-stdout>")
+    path = tmp_path / ".claude" / "projects" / "-p" / f"{CLAUDE_ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(file.records))
+    async with browsing(roots=[str(tmp_path)], home=str(tmp_path)) as browser:
+        end, _ = browser.words("#preview").split("from the beginning")
+        assert "user question 4 ● assistant answer 4" in end
+        assert "See ya!" not in end
 
 
 async def test_choosing_a_folder_shows_its_sessions_and_enter_goes_in(demo: dict) -> None:
@@ -450,6 +470,19 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
         assert made.is_dir()
         browser.app.remove_demo()
         assert not made.exists()
+
+
+async def test_the_last_session_can_be_taken_back_after_a_restart(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.session()
+    archive(Target(str(path), "pi"), context=store.context)
+    home = str(store.home)
+    async with browsing(home=home, environ={"HOME": home}, context=store.context) as browser:
+        assert browser.screen_name == "welcome"
+        await browser.press("escape", "U")
+        assert "archive" in browser.screen_text()
+        await browser.press("enter")
+        assert browser.row_list("#sessions").keys == [str(path)]
 
 
 async def test_on_a_small_screen_every_place_that_was_looked_at_can_be_reached(own_home: Path) -> None:

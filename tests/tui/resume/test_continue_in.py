@@ -57,6 +57,22 @@ async def test_the_actions_menu_carries_a_session_over_after_a_preview(store: St
         await browser.until(lambda: not path.exists())
 
 
+async def test_a_session_that_was_carried_over_opens_at_the_entry_under_the_cursor(store: Store) -> None:
+    async with browsing(**options(store)) as browser:
+        await browser.press("enter", "home", "down")
+        entry_id = browser.app.screen.entry_id  # type: ignore[attr-defined]
+        await browser.press("x", "n", "o")
+        await browser.until(lambda: "and open it" in words(browser))
+        assert "at this entry" in words(browser)
+        await browser.press("o")
+        await browser.until(lambda: len(made(store)) == 1)
+        await browser.settle()
+        subject = getattr(browser.app.screen, "subject", None)
+        assert subject is not None
+        assert subject.agent == "omp"
+        assert browser.app.screen.entry_id == entry_id  # type: ignore[attr-defined]
+
+
 async def test_nothing_is_written_if_the_preview_is_cancelled(store: Store) -> None:
     async with browsing(**options(store)) as browser:
         await browser.press("x", "n", "o")
@@ -70,7 +86,7 @@ async def test_where_resume_is_chosen_a_session_can_go_on_in_another_agent(
 ) -> None:
     commands: list[ResumeCommand] = []
     monkeypatch.setattr(BrowseApp, "lend_terminal", lambda app, command: commands.append(command))
-    async with browsing(**options(store)) as browser:
+    async with browsing(**options(store), environ=store.programs("omp")) as browser:
         await browser.press("R")
         await browser.until(lambda: "In another agent" in words(browser))
         await browser.press("a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,44 @@ async def test_an_entry_is_forked_and_the_agent_resumes_the_fork(
     assert forked.path != path
     assert forked.header is not None
     assert forked.header.parent_session == path
+
+
+async def test_nothing_is_written_for_an_agent_that_is_not_installed(store: dict[str, Any]) -> None:
+    store["environ"]["PATH"] = "/nowhere"
+    files = {path: path.read_bytes() for path in Path(store["home"]).rglob("*.jsonl")}
+    async with browsing(**store) as browser:
+        await browser.press("down", "enter", "home", "down", "down")
+        for way in ("From this entry ", "In a fork from this entry"):
+            await browser.press("R")
+            await choose(browser, way)
+            assert "pi is not installed here." in browser.toasts()[-1]
+        await browser.press("x", "n", "o")
+        await browser.until(lambda: "and resume in omp" in browser.screen_text())
+        await choose(browser, "and resume in omp")
+        assert browser.toasts()[-1] == "omp is not installed here."
+    assert {path: path.read_bytes() for path in Path(store["home"]).rglob("*.jsonl")} == files
+
+
+async def test_an_entry_is_checked_out_after_the_question_about_a_missing_directory(
+    store: dict[str, Any], lent: list[ResumeCommand]
+) -> None:
+    async with browsing(**store) as browser:
+        await browser.press("down", "enter", "home", "down", "down")
+        path = Path(browser.app.screen.summary.path)  # type: ignore[attr-defined]
+        before = path.read_bytes()
+        shutil.rmtree(f"{store['home']}/webshop")
+        await browser.press("R")
+        await choose(browser, "From this entry ")
+        assert "no longer exists." in browser.words("#dialog-text")
+        await browser.press("escape")
+        assert path.read_bytes() == before
+        await browser.press("R")
+        await choose(browser, "From this entry ")
+        await choose(browser, "Resume in another directory")
+        await browser.type(store["home"])
+        await browser.press("enter")
+    assert path.read_bytes() != before
+    assert [command.cwd for command in lent] == [store["home"]]
 
 
 async def gone(browser: Driven, home: str) -> None:
