@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_778
+MOST_LINES = 42_780
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -78,9 +78,9 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "tui/clean": 652,
     "tui/commands": 545,
     "tui/data": 697,
-    "tui/dialogs": 554,
+    "tui/dialogs": 555,
     "tui/layout": 828,
-    "tui/lists": 1_160,
+    "tui/lists": 1_161,
     "tui/outside": 198,
     "tui/paint": 976,
     "tui/reading": 1_052,

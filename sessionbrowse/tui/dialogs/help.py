@@ -59,7 +59,8 @@ class HelpScreen(TextWindow):
         for title, known in (("Searches", EXAMPLES if searches else {}), ("Signs", SIGNS)):
             if lines := legend(known, self._words):
                 found += [LinePart([]), LinePart([(title, "accent strong")]), ColumnsPart(lines)]
-        return found or [LinePart([("No command contains these words.", "dim")])]
+        palette = self.browser.keys.key_of("palette")
+        return found or [LinePart([(f"No key has these words. {palette} also finds commands without a key.", "dim")])]
 
     def text_changed(self, text: str) -> None:
         """Show the keys of the commands that match the typed words."""

@@ -61,7 +61,7 @@ def do_browse(screen: BrowseScreen) -> None:
 
 
 def do_back(screen: BrowseScreen) -> None:
-    """Go one step back: focus the session list, clear the selection, stop or end the search.
+    """Go one step back: focus the session list, clear the selection, stop or end the search, leave the archive.
 
     If no step is left, end the browser, but only with the setting `habits = "pi"` or in `sessionbrowse pick`.
     """
@@ -77,6 +77,8 @@ def do_back(screen: BrowseScreen) -> None:
         do_clear_filter(screen)
     elif pane == "projects":
         screen.set_focus(screen.sessions_list)
+    elif screen.state.archived:
+        do_archived(screen)
     elif screen.browser.options.pick is not None or screen.browser.keys.types:
         screen.browser.leave()
     else:

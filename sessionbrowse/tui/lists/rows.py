@@ -425,8 +425,7 @@ def no_sessions_sentence(state: ListState, key_of: Callable[[str], str]) -> str:
     if state.named:
         return f"No sessions with a name in this list. {key_of('named')} shows all sessions."
     if state.archived:
-        key = key_of("archived") or f'"Archived" in {key_of("palette")}'
-        return f"No session is archived. {key} shows the others."
+        return f"No session is archived. {key_of('back')} shows the others."
     if state.project is not None:
         return f"No sessions in this project. {key_of('scope')} shows all projects."
     return f"No sessions yet. {key_of('reload')} scans the disk again."

@@ -598,7 +598,8 @@ async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(sto
         assert "Archived 3 sessions; hidden from pi. u undoes." in browser.toasts()[-1]
         await browser.run("archived")
         assert browser.row_list("#sessions").count == 3
-        await browser.run("archived")
+        await browser.press("escape")
+        assert browser.row_list("#sessions").count == 0
         await browser.press("u")
         assert all(path.exists() for path in paths)
         assert browser.row_list("#sessions").count == 3
