@@ -308,8 +308,9 @@ def _create(
 
     def write(temporary: str) -> Fingerprint:
         make_folder(folder, os.path.dirname(session.path))
-        # A conversion back to omp finds the artifacts there; the other programs' files stay in their own folder.
-        if session.rules.only_read is None:
+        # A conversion back to omp finds the artifacts there; files of other programs stay in their own folder.
+        origin = origin_of(session.header) if session.header is not None else None
+        if "omp" in (session.agent, (origin or {}).get("agent")):
             copy_artifacts(session, path, _NOT_CARRIED)
         return create_file(path, content, temporary=temporary, mode=0o600)
 
