@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_780
+MOST_LINES = 42_781
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -57,7 +57,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/background": 1_138,
     "services/change": 1_170,
     "services/clean": 783,
-    "services/convert": 216,
+    "services/convert": 217,
     "services/export": 491,
     "services/inspect": 364,
     "services/list": 586,

@@ -118,7 +118,7 @@ class Command(Struct, frozen=True, kw_only=True):
         if context.caller is not None and self.off_in_agent is not None:
             return self.off_in_agent(context)
         if self.id in WRITING and context.only_read is not None:
-            return "Read only here: continue it in pi (actions menu)."
+            return 'Only read; "Continue in" carries it to pi.'
         return self.reason(context) if self.reason is not None else None
 
 

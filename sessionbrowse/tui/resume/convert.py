@@ -9,7 +9,7 @@ from sessionbrowse.model.convert.carried import TARGETS
 from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.convert.convert import Carried, convert
-from sessionbrowse.text import clean, plural, shorten_home
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import named
@@ -57,7 +57,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
     else:
         effect = f"The session in {to} has all entries already."
     parts: list[Part] = [*session_parts([summary], browser.home), LinePart([(effect, "")])]
-    parts += [LinePart([(clean(shorten_home(note, browser.home)), "warning")], indent=2) for note in seen.notes]
+    parts += [LinePart([(clean(browser.in_short(note)), "warning")], indent=2) for note in seen.notes]
     for line in loss_lines(seen.losses) or ["Nothing is lost."]:
         parts.append(LinePart([(line, "" if line.startswith(" ") else "title")], indent=4))
     parts.append(LinePart([]))

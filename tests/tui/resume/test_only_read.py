@@ -13,7 +13,7 @@ from sessionbrowse.tui.commands.command import key_name
 from tests.support.tui_support import Driven, browsing, demo_options
 
 FIND = {"Claude Code": "keep both edits", "Codex": "wildcard certificate"}
-SAID = "Read only here: continue it in pi (actions menu)."
+SAID = 'Only read; "Continue in" carries it to pi.'
 
 
 @pytest.fixture(scope="module")
