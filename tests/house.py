@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_781
+MOST_LINES = 42_810
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 870,
     "agents": 787,
@@ -46,8 +46,8 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "model": 183,
     "model/clean": 1_672,
     "model/context": 1_300,
-    "model/convert": 565,
-    "model/foreign": 1_271,
+    "model/convert": 579,
+    "model/foreign": 1_278,
     "model/listing": 1_006,
     "model/search": 918,
     "model/session": 781,
@@ -74,9 +74,9 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "store/system": 151,
     "store/write": 1_973,
     "tui": 374,
-    "tui/changes": 967,
-    "tui/clean": 652,
-    "tui/commands": 545,
+    "tui/changes": 971,
+    "tui/clean": 655,
+    "tui/commands": 546,
     "tui/data": 697,
     "tui/dialogs": 555,
     "tui/layout": 828,

@@ -64,12 +64,12 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
         longer, other = json_line({**other[0][1], "parentId": other[0][0].get("parentId")}), []
     after = [*made, *(value for _, value in new)]
     # The name and the labels that the user set in the made session stay in force, before those of the source.
-    said, marks = _marks(after), _NO_NAME | _marks([value for _, value in given]) | _marks(since)
+    said, marks = _marks(after), _NO_NAME | _marks([value for _, value in given]) | _own_marks(made, ids)
     again = [one for key, one in marks.items() if _text(one) != _text(said.get(key, {}))]
     went_on = any(text_of(one, "type") not in _QUIET for one in since)
     if went_on or other or len(ours) + len(new) != len(wanted):
-        is_quiet = all(text_of(value, "type") in _QUIET for _, value in new)
-        return Grown("same" if is_quiet and (went_on or not other) else "went on" if went_on else "changed")
+        is_quiet = not other and longer is None and all(text_of(value, "type") in _QUIET for _, value in new)
+        return Grown("same" if is_quiet else "went on" if went_on else "changed")
     if not new and not again and longer is None:
         return Grown("same")
     added = [raw for raw, _ in new]
@@ -91,6 +91,20 @@ def _marks(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
     """Return the last entry that names a session, and the last label of each entry."""
     kinds = ("session_info", "label")
     return {(kind, text_of(one, "targetId")): one for one in entries if (kind := text_of(one, "type")) in kinds}
+
+
+def _own_marks(made: Sequence[Entry], ids: set[str]) -> dict[tuple[str, str], Entry]:
+    """Return the marks that the user set in the made session, unless they were set back to those of the conversion."""
+    gave: dict[tuple[str, str], Entry] = {}
+    own: dict[tuple[str, str], Entry] = {}
+    for key, one in [(key, mark) for mark in made for key in _marks([mark])]:
+        if text_of(one, "id") in ids or omp.is_name_line(one):
+            gave[key] = one
+        elif _text(one) != _text(gave.get(key, {})):
+            own[key] = one
+        else:
+            own.pop(key, None)
+    return own
 
 
 def _text(mark: Entry) -> str:

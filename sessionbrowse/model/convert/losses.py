@@ -61,7 +61,10 @@ _SENTENCES = {
     "shell_command": (CHANGES, "shell commands, whose images or note of cut output differ"),
     "beginning": (CHANGES, "records of the beginning of the conversation, which is in the session it was forked from"),
     "attachment": (CHANGES, "attachments, such as files and notes, that Claude Code adds to prompts"),
-    "document": (CHANGES, "records with documents, such as PDF files, of which only the kind is carried"),
+    "document": (
+        CHANGES,
+        "records with documents, such as PDF files, or images elsewhere, of which only the name is carried",
+    ),
     "other": (CHANGES, "messages that the agents send in different ways"),
     "reasoning": (CHANGES, "answers without their reasoning and signatures, as asked for"),
     "artifacts": (_LEFT, "artifacts, which only omp reads (a new session gets copies of them)"),

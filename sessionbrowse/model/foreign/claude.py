@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from msgspec import UNSET, Raw, field
 
-from sessionbrowse.format.json_value import loads
+from sessionbrowse.format.json_value import Json, loads
 from sessionbrowse.model.foreign.claude_records import (
     PASSED,
     QUEUE,
@@ -44,6 +44,7 @@ from sessionbrowse.model.foreign.translated import (
     Records,
     Translated,
     blocks_of,
+    file_text,
     number_of,
     object_of,
     objects_of,
@@ -62,7 +63,8 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 
 A line of the type `summary` may belong to another session.
 """
-_DOCUMENT = re.compile(rb'"type": ?"document"')
+_FILE = re.compile(rb'"type": ?"(?:document|url|file)"')
+"""May find a document, or an image elsewhere, in a line."""
 _NEAR = 1000
 """The record of a queued prompt may be up to this many lines before the line that takes the prompt out of the queue."""
 
@@ -380,7 +382,7 @@ class _Transcript(Reading):
 
     def count_unread(self) -> None:
         for record in self._found:
-            if record.kind and record.kind != "copy" and _DOCUMENT.search(record.raw):
+            if record.kind not in ("", "copy") and _FILE.search(record.raw) and _has_named(content_of(record)):
                 self.unread["document"] += 1
             if record.kind == "copy":
                 self.unread["doubled"] += 1
@@ -417,3 +419,8 @@ class _Transcript(Reading):
             if one.type != "summary" or text_of(value.get("leafUuid")) in self._nodes:
                 told[one.type] = text_of(value.get(_TITLES[one.type])).strip()
         return next(filter(None, told.values()), None)
+
+
+def _has_named(content: Json) -> bool:
+    """Return True if a file in a content, or in the results in it, is only named in the entries."""
+    return any(file_text(block)[1] or _has_named(block.get("content")) for block in objects_of(content))

@@ -279,14 +279,24 @@ def blocks_of(content: Json) -> list[Object]:
             made.append({"type": "image", "data": image, "mimeType": kind})
         elif block.get("type") == "tool_reference":
             made.append(text_block(f"[tool reference: {text_of(block.get('tool_name'))}]"))
-        elif block.get("type") in FILES and source:
-            # pi has no blocks for documents and for images elsewhere, and would send a document's data as text.
-            told = filter(None, map(text_of, (block.get("title"), source.get("media_type"), source.get("url"))))
-            text = text_of(source.get("data")) if source.get("type") == "text" else ""
-            made.append(text_block(text or f"[{text_of(block.get('type'))}: {', '.join(told)}]"))
+        elif named := file_text(block)[0]:
+            made.append(text_block(named))
         else:
             made.append(text_block(text_of(block["text"]) if "text" in block else as_text(block)))
     return made
+
+
+def file_text(block: Object) -> tuple[str, bool]:
+    """Return the text for a document, or for an image elsewhere, and True if it is only the file's name.
+
+    pi has no blocks for them, and would send a document's data as text. For other blocks, the text is "".
+    """
+    kind, source = text_of(block.get("type")), object_of(block.get("source"))
+    if kind not in FILES or not source or (kind, source.get("type")) == ("image", "base64"):
+        return "", False
+    text = text_of(source.get("data")) if source.get("type") == "text" else plain(source.get("content"))
+    told = filter(None, map(text_of, (block.get("title"), source.get("media_type"), source.get("url"))))
+    return text or f"[{kind}: {', '.join(told) or 'without a name'}]", not text
 
 
 def as_text(value: Json) -> str:

@@ -93,7 +93,7 @@ def check_out(
         def go() -> None:
             if follow:
                 screen.reveal(nearest)
-            check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
+            check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow, force=force)
 
         choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead", do=go), CANCEL]
         ask(browser, "Unsafe check out", paragraph([(clean(error.sentence), "")]), choices)

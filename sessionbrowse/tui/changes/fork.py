@@ -27,9 +27,7 @@ def do_fork(screen: CommandScreen[None]) -> None:
     if viewed is not None and viewed.session is not None:
         if screen.entry_id is not None:
             parts = [*entry_parts(viewed, screen.browser.home), *_name_parts(viewed)]
-            cut = cut_at(viewed.session, viewed.session.index_by_id[screen.entry_id])
-            copies = f"the branch {'up to this entry' if cut.text is None else 'before this message, and its text'}"
-            ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts, copies=copies)
+            ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts)
         return
     if chosen := list(screen.chosen):
         parts = session_parts(chosen, screen.browser.home)
@@ -45,6 +43,15 @@ def _name_parts(viewed: ViewedEntry) -> list[Part]:
     return paragraph([(f"The fork {said} at this entry.", "warning")])
 
 
+def _copied(screen: CommandScreen[None], at: str | None) -> str:
+    """Return words for what a fork copies, up to the entry `at` if it is given."""
+    viewed = screen.viewed_entry
+    if at is None or viewed is None or viewed.session is None:
+        return "all branches"
+    cut = cut_at(viewed.session, viewed.session.index_by_id[at])
+    return f"the branch {'up to this entry' if cut.text is None else 'before this message, and its text'}"
+
+
 def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:
     if not screen.reveal(forked.path):
         screen.browser.show_path(forked.path)
@@ -58,14 +65,13 @@ def ask_directory(
     parts: Sequence[Part] = (),
     show: Callable[[Forked], None] | None = None,
     typed: str | None = None,
-    copies: str = "all branches",
 ) -> None:
     """Ask for the directory of the new sessions, then fork the `chosen` sessions, up to the entry `at` if it is given.
 
-    `copies` are the dialog's words for what is copied. If the user typed a directory that does not exist, the dialog
-    opens again with the `typed` text.
+    If the user typed a directory that does not exist, the dialog opens again with the `typed` text.
     """
     browser = screen.browser
+    copies = _copied(screen, at)
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
     if any(summary.machine for summary in chosen):
         # For a session of another machine, the current directory is proposed, because its own is not on this machine.
@@ -87,7 +93,7 @@ def ask_directory(
                 fork_all(screen, chosen, at, directory, show)
             else:
                 browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
-                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text, copies=copies)
+                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
 
         browser.changes.run(lambda run: os.path.isdir(directory), checked)
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.clean.redact import Review
 from sessionbrowse.services.export.export import FORMATS, Format, export, export_redacted, export_to
 from sessionbrowse.text import clean, shorten_home
@@ -36,6 +37,8 @@ def do_export(screen: CommandScreen[None]) -> None:
     if summary is None:
         return
     titles = {**_TITLES, _CLIPBOARD: ("Copy as Markdown", "to the clipboard, masked if wanted")}
+    if RULES[summary.agent].only_read is not None:
+        titles["jsonl"] = ("JSONL, its own lines", "the whole file, masked if wanted")
     keys = [*FORMATS, _CLIPBOARD]
     choices = [Choice(key, *titles[key], do=partial(_ask_how, screen, summary, key)) for key in keys]
     what = "the whole session or the path to this entry, " if screen.name == "session" else ""
@@ -66,7 +69,8 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
         Choice("masked", "Whole session, secrets masked after a review …", do=partial(masked, None)),
         Choice("plain", "As it is", do=partial(plain, None)),
     ]
-    if screen.name == "session" and screen.entry_id is not None:
+    is_whole = form == "jsonl" and RULES[summary.agent].only_read is not None
+    if screen.name == "session" and screen.entry_id is not None and not is_whole:
         at = screen.entry_id
         choices += [
             Choice("masked-at", "Only the path to this entry, with secrets masked …", do=partial(masked, at)),

@@ -185,7 +185,8 @@ def needs_family(context: CommandContext) -> str | None:
     if context.is_scanning:
         return "The browser has found no forks yet; it is still reading sessions."
     # The browser does not read hidden sessions of subagents, so it cannot tell whether there are any.
-    return f"This session has no forks{' or subagents' if context.shows_hidden else '; subagents are hidden'}."
+    has_all = context.shows_hidden
+    return "This session has no forks or subagents." if has_all else 'No forks; "Show hidden" lists subagents.'
 
 
 needs_branches = _needs(lambda context: context.branch_points, "This session has one branch only.")

@@ -76,7 +76,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
         )
         browser.changes.make(plan)
 
-    entry_id = screen.entry_to_resume
+    entry_id = screen.entry_to_resume if not seen.held_back else None
     open_it = partial(browser.show_path, entry_id=entry_id)
     resume = if_installed(screen, to, partial(go_on, partial(resume_path, screen)))
     choices = [

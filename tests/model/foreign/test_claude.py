@@ -146,14 +146,20 @@ def test_documents_and_images_elsewhere_are_named_and_an_image_of_a_note_stays()
     file = Claude()
     file.user([{"type": "document", "title": "plan", "source": pdf}, said("read it")])
     file.user([{"type": "image", "source": {"type": "url", "url": "https://x.org/a.png"}}])
+    file.user([{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "whole"}}])
+    file.user([{"type": "document", "source": {"type": "content", "content": [said("inner")]}}])
     image = {"type": "image", "source": {"type": "base64", "data": "AA==", "media_type": "image/png"}}
     file.user([image], isMeta=True)
+    file.answer("a", call("x", type="document"))
+    file.result("x", [{"type": "document", "source": pdf}])
     made = read(file)
-    plan, url, note = made.entries
+    plan, url, *whole, note, _, result = made.entries
     assert text(plan) == "[document: plan, application/pdf]\nread it"
     assert text(url) == "[image: https://x.org/a.png]"
+    assert [text(one) for one in whole] == ["whole", "inner"]
     assert note["content"] == [{"type": "image", "data": "AA==", "mimeType": "image/png"}]
-    assert made.unread == {"document": 1}
+    assert text(result) == "[document: application/pdf]"
+    assert made.unread == {"document": 3}, "the plan, the image and the result"
 
 
 def test_a_custom_command_is_a_prompt_in_the_words_that_were_typed() -> None:

@@ -18,6 +18,7 @@ from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseE
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.clean.clean import Where, clean_session, shrink_plan
 from sessionbrowse.services.convert.convert import Carried, convert
@@ -162,6 +163,10 @@ def test_a_made_session_that_went_on_stays_and_a_new_one_is_made(store: Store) -
     assert again.added_to is None
     assert "went on by itself" in " ".join(again.notes)
     assert first.read_bytes() == kept
+    append(Path(again.path), user("000000a2", "00000009", "said in atomic"))
+    path.write_bytes(path.read_bytes().replace(b"first question", b"other question"))
+    store.now_ms += HOUR_MS
+    assert "went on by itself" in " ".join(carry(store, path, "atomic").notes)
 
 
 def test_a_source_whose_entries_changed_gives_a_new_session(store: Store) -> None:
@@ -190,6 +195,22 @@ def test_a_new_name_of_the_source_goes_along_unless_the_made_session_was_renamed
     append(path, entry("session_info", "0000000d", "0000000c", name=name))
     carry(store, path, force=True)
     assert open_session(made).name == ("Min" if renamed else name or None)
+
+
+@pytest.mark.parametrize("to", ["omp", "atomic"])
+def test_a_name_and_a_label_that_were_undone_follow_the_source_again(store: Store, to: str) -> None:
+    path = store.session("pi", [*CONVERSATION, entry("session_info", "0000000c", "00000008", name="Old")])
+    made = Target(carry(store, path, to).path, to)
+    rename(made, "Oops", context=store.context)
+    undo(context=store.context)
+    label(made, "00000002", "mine", context=store.context)
+    undo(context=store.context)
+    append(path, entry("session_info", "0000000d", "0000000c", name="New"))
+    append(path, entry("label", "0000000e", "0000000d", targetId="00000002", label="good"))
+    carry(store, path, to)
+    session = open_session(made.path)
+    assert (session.name, [mark.text for mark in session.labels.values()]) == ("New", ["good"])
+    assert carry(store, path, to).entries == 0
 
 
 def test_a_name_given_in_sessionbrowse_to_a_session_made_for_omp_stays(store: Store) -> None:

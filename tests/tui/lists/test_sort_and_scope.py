@@ -64,7 +64,7 @@ async def test_why_there_is_nothing_to_open_is_said() -> None:
         await browser.press("down", "o", "ctrl+s")
         await browser.run("families")
         assert browser.toasts() == [
-            "This session has no forks; subagents are hidden.",
+            'No forks; "Show hidden" lists subagents.',
             "A threaded or filtered list has no folds.",
         ]
 
@@ -76,7 +76,7 @@ async def test_no_session_is_said_to_have_no_subagents_before_they_are_read() ->
         await browser.press("o")
         said = browser.toasts()
         assert (said[0], said[-1]) == (
-            "This session has no forks; subagents are hidden.",
+            'No forks; "Show hidden" lists subagents.',
             "This session has no forks or subagents.",
         )
 

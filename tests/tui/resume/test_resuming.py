@@ -198,6 +198,8 @@ async def test_an_entry_is_checked_out_after_the_question_about_a_missing_direct
         await browser.press("R")
         await choose(browser, "From this entry ")
         assert "no longer exists." in browser.words("#dialog-text")
+        await choose(browser, "Fork to another directory")
+        assert "Copies the branch" in browser.words("#dialog-hint")
         await browser.press("escape")
         assert path.read_bytes() == before
         await browser.press("R")
