@@ -62,16 +62,20 @@ class CannotResume(SessionBrowseError):
     """The session cannot be resumed safely: the agent would not find it, or would refuse or overwrite it."""
 
 
-class AgentMissing(CannotResume):
-    """The agent's program is not installed on this machine."""
-
-
-class DirectoryMissing(CannotResume):
-    """The session's working directory is gone, or its disk does not answer; `short` is the sentence without advice."""
+class CannotStart(CannotResume):
+    """Something that the agent needs is missing on this machine; `short` is the sentence without advice."""
 
     def __init__(self, sentence: str, short: str) -> None:
         super().__init__(sentence)
         self.short = short
+
+
+class AgentMissing(CannotStart):
+    """The agent's program is not installed on this machine."""
+
+
+class DirectoryMissing(CannotStart):
+    """The session's working directory is gone, or its disk does not answer."""
 
 
 class CommandFailed(SessionBrowseError):

@@ -34,9 +34,9 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_810
+MOST_LINES = 42_819
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
-    ".": 870,
+    ".": 871,
     "agents": 787,
     "cli": 882,
     "cli/commands": 2_098,
@@ -62,7 +62,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "services/inspect": 364,
     "services/list": 586,
     "services/machines": 805,
-    "services/resume": 561,
+    "services/resume": 562,
     "services/search": 1_230,
     "services/transaction": 672,
     "services/usage": 436,
@@ -73,18 +73,18 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "store/read": 723,
     "store/system": 151,
     "store/write": 1_973,
-    "tui": 374,
+    "tui": 373,
     "tui/changes": 971,
     "tui/clean": 655,
     "tui/commands": 546,
-    "tui/data": 697,
+    "tui/data": 700,
     "tui/dialogs": 555,
     "tui/layout": 828,
     "tui/lists": 1_161,
     "tui/outside": 198,
     "tui/paint": 976,
     "tui/reading": 1_052,
-    "tui/resume": 320,
+    "tui/resume": 325,
     "tui/search": 451,
     "tui/session": 1_045,
     "tui/shell": 780,

@@ -53,8 +53,7 @@ def do_copy(screen: CommandScreen[None]) -> None:
     offer("path", "Path of the session's file", lambda run: summary.path)
     if summary.cwd:
         offer("cwd", "Directory of the session", lambda run: summary.own_cwd)
-    source = screen.browser.source
-    offer("resume", "Command that resumes the session", lambda run: source.plan_resume(summary, None).line_to_copy())
+    offer("resume", "Command that resumes the session", lambda run: screen.browser.source.resume_line(summary))
     ask(screen.browser, "Copy", [], choices)
 
 

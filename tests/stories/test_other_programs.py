@@ -629,4 +629,4 @@ def test_a_thread_whose_beginning_is_in_another_file_says_so(
         assert session.header.parent_session == parent
         assert records_left_out(session)["earlier history in another file"] == 1
         assert main(["convert", str(path), "--to", "pi", "--dry-run"]) == 0
-        assert "the beginning of the conversation, which is in another file: 1" in capsys.readouterr().out
+        assert "the beginning of the conversation, which is in another session or file: 1" in capsys.readouterr().out

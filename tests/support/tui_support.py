@@ -271,4 +271,5 @@ def fixed_source(
         open_session=sessions,
         exists_many=lambda paths: dict.fromkeys(paths, True),
         plan_resume=plan_resume,
+        resume_line=lambda summary: plan_resume(summary, None).line_to_copy(),
     )

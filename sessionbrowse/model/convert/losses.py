@@ -59,7 +59,7 @@ _SENTENCES = {
     "file_mention": (CHANGES, "mentions of files, which become messages of an extension"),
     "hook_message": (CHANGES, "messages of hooks, which become messages of an extension"),
     "shell_command": (CHANGES, "shell commands, whose images or note of cut output differ"),
-    "beginning": (CHANGES, "records of the beginning of the conversation, which is in the session it was forked from"),
+    "beginning": (CHANGES, "records of the beginning of the conversation, which is in another session or file"),
     "attachment": (CHANGES, "attachments, such as files and notes, that Claude Code adds to prompts"),
     "document": (
         CHANGES,

@@ -171,7 +171,7 @@ def _plan_there(
     if state is None:
         raise CannotResume(f"The mirror of {machine} is damaged; look at {machine} again.")
     if not has_program(("ssh",), around.environ):
-        raise AgentMissing("The program ssh is not found. Install OpenSSH.")
+        raise AgentMissing("The program ssh is not found. Install OpenSSH.", "The program ssh is not found.")
     words = AGENTS[agent].resume_argv(file)
     argv = tuple([remote_path(word) if word == file else word for word in words])
     env = dict(place.env) if place is not None and place.machine else {}
@@ -318,11 +318,12 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
     if has_program(command.argv, around.environ):
         return
     if custom:
-        raise AgentMissing(f"The command {clean(program)!r}, set for {command.agent} in the settings, is not found.")
-    install = AGENTS[command.agent].install
+        sentence = f"The command {clean(program)!r}, set for {command.agent} in the settings, is not found."
+        raise AgentMissing(sentence, sentence)
     raise AgentMissing(
-        f"{program} is not installed here. Install it (`{install}`)"
-        f"{if_shown(', or run this command elsewhere: ', command.shell_line()) or '.'}"
+        f"{program} is not installed here. Install it (`{AGENTS[command.agent].install}`)"
+        f"{if_shown(', or run this command elsewhere: ', command.shell_line()) or '.'}",
+        f"{program} is not installed here.",
     )
 
 

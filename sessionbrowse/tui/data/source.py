@@ -58,6 +58,8 @@ class Source(Struct, frozen=True, kw_only=True):
 
     Arguments: the session; the directory in which to run the command, or None for the session's own directory.
     """
+    resume_line: Callable[[Summary], str] = lambda _: ""
+    """Returns the shell line that resumes a session, to run here or elsewhere; raises an error if there is none."""
     places: tuple[Place, ...] = ()
     """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple

@@ -54,7 +54,7 @@ def source_of(options: BrowseOptions) -> Source:
             wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
             yield Batch(wanted, batch.done, batch.total)
 
-    def plan_resume(summary: Summary, directory: str | None = None) -> ResumeCommand:
+    def plan_resume(summary: Summary, directory: str | None = None, must_start: bool = True) -> ResumeCommand:
         return plan.plan(
             summary.path,
             summary.agent,
@@ -63,6 +63,7 @@ def source_of(options: BrowseOptions) -> Source:
             place=place_of(summary, places if summary.machine is None else places_of(scope)),
             settings_command=options.settings.agents.get(summary.agent),
             directory=directory,
+            must_start=must_start,
         )
 
     def open_search() -> Channel[SearchAnswer] | None:
@@ -98,6 +99,7 @@ def source_of(options: BrowseOptions) -> Source:
         pins=lambda: read_pins(state, places),
         set_pin=set_pin_of,
         plan_resume=plan_resume,
+        resume_line=lambda summary: plan_resume(summary, must_start=False).line_to_copy(),
         places=places,
         skipped=lambda: tuple(skipped),
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.config import ResumeIn
-from sessionbrowse.errors import DirectoryMissing, SessionBrowseError
+from sessionbrowse.errors import AgentMissing, DirectoryMissing, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.change.checkout import CheckedOut
@@ -104,8 +104,8 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
         usual = "default" if way == _usual(screen) else ""
         begin = partial(_begin, screen, summary, way)
         choices.append(Choice(way, text, reason or usual, "faint" if reason else "", do=begin))
-    source, what = screen.browser.source, "the command that resumes the session"
-    copy = partial(copy_found, screen, lambda run: source.plan_resume(summary, None).line_to_copy(), what)
+    resume_line, what = screen.browser.source.resume_line, "the command that resumes the session"
+    copy = partial(copy_found, screen, lambda run: resume_line(summary), what)
     choices.append(Choice("clipboard", "Copy the command", do=copy))
     choices.append(_in_another_agent(screen))
     ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
@@ -177,6 +177,11 @@ def _plan(
     def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):
             _ask_directory(screen, summary, way, entry_id, error)
+        elif isinstance(error, AgentMissing):
+            keys = screen.browser.keys
+            screen.browser.say(
+                f"{error.short} {keys.key_of('resume_as')} copies the command to run elsewhere.", "error"
+            )
         else:
             changes.say_error(error)
 

@@ -180,6 +180,9 @@ async def test_nothing_is_written_for_an_agent_that_is_not_installed(store: dict
             await browser.press("R")
             await choose(browser, way)
             assert "pi is not installed here." in browser.toasts()[-1]
+        await browser.press("R")
+        await choose(browser, "Copy the command")
+        assert "pi --session" in browser.app.clipboard
         await browser.press("x", "n", "o")
         await browser.until(lambda: "and resume in omp" in browser.screen_text())
         await choose(browser, "and resume in omp")

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sessionbrowse.errors import CannotResume
-from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import parse_search
+from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.session_filters import fits
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.tui.app import BrowseApp
 from tests.support.index_support import answer, entry, folder, header, user, write
 from tests.support.search_support import searched_source
 from tests.support.tui_support import browsing, demo_options
@@ -73,7 +73,9 @@ async def test_from_a_tree_the_labels_are_listed_and_leaving_comes_back(demo: di
         assert browser.screen_name == "session"
 
 
-async def test_resuming_at_a_label_asks_where_and_checks_it_out(tmp_path: Path) -> None:
+async def test_resuming_at_a_label_asks_where_and_checks_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "store"
     path = write(
         folder(store) / "a.jsonl",
@@ -91,12 +93,13 @@ async def test_resuming_at_a_label_asks_where_and_checks_it_out(tmp_path: Path) 
     }
     resumed: list[str] = []
 
-    def plan_resume(summary: Summary, directory: str | None) -> Any:
-        session = open_session(summary.path, summary.agent)
+    def lend_terminal(_: BrowseApp, command: ResumeCommand) -> None:
+        session = open_session(path, "pi")
         resumed.extend(session.envelopes[index].id or "" for index in session.active_branch())
-        raise CannotResume("Nothing is started in a test.")
 
-    source = replace(searched_source(options, store, tmp_path / "cache"), plan_resume=plan_resume)
+    command = ResumeCommand("pi", ("pi",), str(tmp_path))
+    source = replace(searched_source(options, store, tmp_path / "cache"), plan_resume=lambda *_: command)
+    monkeypatch.setattr(BrowseApp, "lend_terminal", lend_terminal)
     async with browsing(source=source, **options) as browser:
         await browser.press("apostrophe", "down", "escape", "R")
         assert "From this entry" in browser.screen_text()
