@@ -16,7 +16,7 @@ from sessionbrowse.services.clean.doctor import examine, repair
 from sessionbrowse.services.transaction.change_context import Progress
 from sessionbrowse.store.write.write_checks import Target
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.checkout import check_out_shown
+from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
@@ -217,8 +217,8 @@ class DoctorScreen(FindingsScreen[Finding]):
             copy = partial(ask_for_file, self, broken[0], "Repaired copy", lambda to: self._repair(broken, to))
             choices.append(Choice("copy", "Write a repaired copy …", do=copy))
         if "checkout" in at_cursor and self.subject is not None and self.entry_id is not None:
-            check_out = partial(check_out_shown, self, self.subject, self.entry_id)
-            choices.append(Choice("checkout", "Check out the newest message", do=check_out))
+            newest = partial(check_out, self, self.subject, self.entry_id)
+            choices.append(Choice("checkout", "Check out the newest message", do=newest))
         if "relocate" in at_cursor:
             choices.append(Choice("relocate", "Relocate the project …", do=lambda: do_relocate(self)))
         if "delete" in at_cursor:

@@ -12,7 +12,6 @@ from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import AgentMissing, DirectoryMissing, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.services.change.checkout import CheckedOut
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.resume.before_resume import (
@@ -172,7 +171,7 @@ def _plan(
             return
         # A session in use was confirmed already; but a running omp stops saving when a line is appended to its file.
         force = AGENTS[summary.agent].bears_appends
-        check_out(screen, summary, entry_id, _checked_out, go, verb="Resume from", force=force)
+        check_out(screen, summary, entry_id, go, verb="Resume from", force=force)
 
     def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):
@@ -186,10 +185,6 @@ def _plan(
             changes.say_error(error)
 
     changes.run(lambda context: source.plan_resume(summary, directory), start, on_error)
-
-
-def _checked_out(done: CheckedOut) -> str:
-    return f"Checked out the entry.{' Copied its text.' if done.text else ''}" if done.undo_id is not None else ""
 
 
 def _ask_directory(
