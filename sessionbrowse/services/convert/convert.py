@@ -169,7 +169,7 @@ def convert(
             result = replace(result, path=before, id=known.id or "", cwd=known.cwd or "", entries=entries)
             result = replace(result, added_to=before if entries else None)
         preview(result)
-        if dry_run or not result.entries:
+        if dry_run or grown.state == "same":
             return result
         with changing(context):
             if _made_before(session, target, folder, made) != (before, grown):

@@ -96,6 +96,16 @@ def test_an_answer_that_was_still_written_is_completed_in_the_session_made_befor
     assert Path(first.path).read_bytes() == kept
 
 
+def test_a_session_whose_only_answer_is_held_back_is_made_and_completed_later(store: Store) -> None:
+    file = Claude()
+    file.answer("a", call("x", command="ls"))
+    name = f".claude/projects/-home-dev-app/{CLAUDE_ID}.jsonl"
+    first = carry(store, written(store, jsonl(file.records), name, age_ms=0), "pi")
+    assert (first.entries, first.held_back) == (0, 1)
+    file.result("x", "zebra.py")
+    assert carry(store, written(store, jsonl(file.records), name), "pi").added_to == first.path
+
+
 def test_an_answer_that_only_got_longer_counts_as_one_entry_that_is_new(store: Store) -> None:
     file = Claude()
     file.user("make it quick")
