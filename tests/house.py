@@ -34,7 +34,7 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
-MOST_LINES = 42_802
+MOST_LINES = 42_800
 MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     ".": 871,
     "agents": 787,
@@ -74,7 +74,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "store/system": 151,
     "store/write": 1_973,
     "tui": 373,
-    "tui/changes": 956,
+    "tui/changes": 955,
     "tui/clean": 655,
     "tui/commands": 546,
     "tui/data": 700,
@@ -84,7 +84,7 @@ MOST_LINES_OF_ROOMS: Mapping[str, int] = {
     "tui/outside": 198,
     "tui/paint": 976,
     "tui/reading": 1_052,
-    "tui/resume": 323,
+    "tui/resume": 322,
     "tui/search": 451,
     "tui/session": 1_045,
     "tui/shell": 780,

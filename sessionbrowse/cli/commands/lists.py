@@ -130,7 +130,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     filters = SessionFilters(labelled)
     most = arguments.limit
     if arguments.for_agent and (most is None or most > FOR_AGENT):
-        # One label more than the command prints is collected, so that the command can say that labels are left out.
+        # The command collects one label more than it prints: if there is one more, it says that labels are left out.
         most = FOR_AGENT + 1
     # The sessions with the newest labels come first, so that the others need not be opened if few labels are wanted.
     found: list[tuple[str, int, int, dict[str, Any]]] = []

@@ -46,7 +46,7 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 
 def _without_effect(settings: Settings) -> list[str]:
-    """Return a sentence about each mistake in the settings, such as an unknown agent, theme or invalid pattern."""
+    """Return one sentence for each mistake in the settings, such as an unknown agent or an invalid pattern."""
     from sessionbrowse.services.resume.launch import why_no_command
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.resume.custom_commands import custom_rows

@@ -94,7 +94,10 @@ def _marks(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
 
 
 def _own_marks(made: Sequence[Entry], ids: set[str]) -> dict[tuple[str, str], Entry]:
-    """Return the marks that the user set in the made session, unless they were set back to those of the conversion."""
+    """Return the name and the labels that the user set in the made session.
+
+    A name or label that the user set back to that of the conversion is left out: it follows the source again.
+    """
     gave: dict[tuple[str, str], Entry] = {}
     own: dict[tuple[str, str], Entry] = {}
     for key, one in [(key, mark) for mark in made for key in _marks([mark])]:

@@ -220,7 +220,7 @@ class _Rollout(Reading):
                     self._place(line)
         self._place_results(calls)
         if self._rollback is not None and self.at != len(self.steps) - 1:
-            # Nothing follows the rollback yet, so the leaf is where the next prompt will be added.
+            # The file ends with a rollback: this entry moves the leaf to the place of the next prompt.
             self.add(Step(CHECKOUT_TYPE, self._rollback))
 
     def _place_results(self, calls: list[Line]) -> None:

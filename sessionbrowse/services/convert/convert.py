@@ -173,7 +173,7 @@ def convert(
             return result
         with changing(context):
             if _made_before(session, target, folder, made) != (before, grown):
-                raise ChangedMeanwhile("The session made before changed while it was read; nothing was changed.")
+                raise ChangedMeanwhile("Another program changed the session made before. Nothing was written.")
             if result.added_to is not None:
                 return _add(result, grown, made, context, group, force=force)
             return _create(result, session, made, now, context, group)
@@ -267,7 +267,7 @@ def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted
     for name in reversed(names_in(folder)):
         path = os.path.join(folder, name)
         origin = (origin_of(header_of(path)) if name.endswith(".jsonl") else None) or {}
-        # A thread of Codex can have several files with the same id.
+        # Codex can keep one thread in several files, which all have the id of the thread.
         is_same_file = _name_in(str(origin.get("path"))) == _name_in(session.path)
         if is_same_file and (origin.get("agent"), origin.get("id")) == (session.agent, session.id):
             with suppress(SessionBrowseError, OSError):

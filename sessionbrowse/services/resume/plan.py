@@ -171,7 +171,7 @@ def _plan_there(
     if state is None:
         raise CannotResume(f"The mirror of {machine} is damaged; look at {machine} again.")
     if not has_program(("ssh",), around.environ):
-        raise AgentMissing("The program ssh is not found. Install OpenSSH.", "The program ssh is not found.")
+        raise AgentMissing("The program ssh is not found. Install OpenSSH.", "OpenSSH is not installed here.")
     words = AGENTS[agent].resume_argv(file)
     argv = tuple([remote_path(word) if word == file else word for word in words])
     env = dict(place.env) if place is not None and place.machine else {}

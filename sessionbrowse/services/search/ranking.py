@@ -104,7 +104,7 @@ class Ranker:
         self._by_file: Mapping[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
         self._titled: list[MatchingSession] = []
-        """The sessions with a term of the query in their name, labels, directory or id, in the order of `_guess`."""
+        """The sessions whose name, labels, directory or id have a term of the query; sorted by the key `_guess`."""
         self._is_begun = self._is_near = False
         self._asked = self._documents = 0
         self._is_all = False

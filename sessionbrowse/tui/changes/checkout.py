@@ -34,7 +34,6 @@ def check_out(
     then: Callable[[], None] | None = None,
     *,
     verb: str = "Check out",
-    force: bool = False,
 ) -> None:
     """Check out an entry, copy its text to the clipboard if it is a user message, then call `then`.
 
@@ -49,7 +48,8 @@ def check_out(
 
     def describe(results: Sequence[CheckedOut]) -> str:
         copied = " Copied the entry's text." if results[0].text else ""
-        return f"Checked out: {summary.agent} resumes there.{copied}" if results[0].undo_id is not None else ""
+        said = f"Checked out the entry where {summary.agent} will resume.{copied}"
+        return said if results[0].undo_id is not None else ""
 
     def done(results: Sequence[CheckedOut]) -> None:
         if results[0].text:
@@ -66,7 +66,7 @@ def check_out(
         def go() -> None:
             if then is None:
                 screen.reveal(nearest)
-            check_out(screen, summary, nearest, then, verb=verb, force=force)
+            check_out(screen, summary, nearest, then, verb=verb)
 
         choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead", do=go), CANCEL]
         ask(browser, "Unsafe check out", paragraph([(clean(error.sentence), "")]), choices)
@@ -78,6 +78,5 @@ def check_out(
             describe=describe,
             on_success=done,
             on_unsafe=unsafe,
-            force=force,
         )
     )

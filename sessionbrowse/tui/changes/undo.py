@@ -148,7 +148,7 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
 
     def then(done: Sequence[Undone]) -> None:
         if screen.name == "browse":
-            # The old directory of a project has no row before the scan that follows replaces the new one's.
+            # Until the scan that follows, the list of projects has a row for the new directory only.
             moved = done[0].paths if done[0].verb == "relocate" else ()
             screen.reveal(("project", moved[0]) if moved else done[0].path)
 

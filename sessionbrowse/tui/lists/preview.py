@@ -29,9 +29,9 @@ PREVIEW_DELAY = 0.12
 """Seconds that the cursor must rest on a session before the preview reads the session's file."""
 
 WRITING_SECONDS = 0.004
-"""Seconds for which the preview waits after a frame is painted, while another thread writes the frame to the terminal.
+"""Seconds between painting a frame and reading a session for the preview.
 
-Reading a session at the same time would delay the writing.
+During this pause another thread writes the frame to the terminal; reading a session would delay the writing.
 """
 
 
@@ -109,7 +109,7 @@ class Preview:
         self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """If the preview is shown, read the session under the cursor in the background; `receive` then shows it.
+        """Read the session under the cursor in the background, to show it in the preview; do nothing if that is hidden.
 
         With `follows`, a read that is still running ends first instead of being cancelled.
         """

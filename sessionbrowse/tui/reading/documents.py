@@ -424,7 +424,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
     if not shown:
         return [*parts, rule(), LinePart([("The active branch holds no messages.", "dim italic")])]
     if is_long := len(shown) >= LEAST_WITH_END:
-        # Notes, such as those of commands in Claude Code, would hide the last answer.
+        # A note at the end, such as that of `/exit` in Claude Code, would be shown instead of the last answer.
         said = [index for index in shown[1:] if session.envelopes[index].type != "custom_message"] or shown[-1:]
         asked = [index for index in said[:-1] if session.envelopes[index].role == "user"]
         parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], said[-1])]]

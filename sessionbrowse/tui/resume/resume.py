@@ -7,7 +7,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from sessionbrowse.agents import AGENTS
 from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import AgentMissing, DirectoryMissing, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
@@ -79,7 +78,7 @@ def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str)
 
 
 def if_installed(screen: CommandScreen[None], agent: str, do: Callable[[], None]) -> Callable[[], None]:
-    """Return `do`, which writes a session before it is resumed; or a function that says that the agent is missing."""
+    """Return `do`, which writes and resumes a session; if the agent is not installed, a function that says so."""
     options = screen.browser.options
     argv = resume_command(agent, "", "", settings_command=options.settings.agents.get(agent)).argv
     is_there = has_program(argv, options.environ)
@@ -168,10 +167,8 @@ def _plan(
         go = partial(_start, screen, command, way)
         if entry_id is None:
             go()
-            return
-        # A session in use was confirmed already; but a running omp stops saving when a line is appended to its file.
-        force = AGENTS[summary.agent].bears_appends
-        check_out(screen, summary, entry_id, go, verb="Resume from", force=force)
+        else:
+            check_out(screen, summary, entry_id, go, verb="Resume from")
 
     def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):

@@ -738,7 +738,7 @@ async def test_a_session_that_would_resume_without_its_newest_message_is_marked_
         assert len(lines_of(path)) == 10
         await browser.press("r", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000008"
-        assert "Checked out: pi resumes there. u undoes." in browser.toasts()
+        assert "Checked out the entry where pi will resume. u undoes." in browser.toasts()
         assert len(commands) == 1
 
 
